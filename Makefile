@@ -74,7 +74,7 @@ test-platforms: $(READY)  ## compiled code for other processors (Debian: lld, no
 	$(PY) -m pytest -m platform tests/platforms $(ARGS)
 
 test-oracles: $(READY)  ## our rules against fc-solve (Debian: freecell-solver-bin)
-	$(PY) -m pytest $(SPREAD) -m "oracle and not slow" tests/oracles tests/agents/commands/test_fc_solve.py $(ARGS)
+	$(PY) -m pytest $(SPREAD) -m "oracle and not slow" tests/oracles $(ARGS)
 
 test-browser: $(READY)  ## the pages in Chromium (Debian: chromium); screenshots in .cache/screenshots
 	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[browser]"

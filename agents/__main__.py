@@ -5,15 +5,11 @@ from importlib import import_module
 from typing import Final
 
 COMMANDS: Final = {
-    "ablations": ("agents.commands.ablations", "store trainings that are compared"),
     "evaluate": ("agents.evaluate", "play numbered deals with a policy"),
-    "family-table": ("agents.commands.family_table", "play every game with a network, and write the table"),
-    "fc-solve": ("agents.commands.fc_solve", "write fc-solve's solutions of Eights Down as transcripts"),
     "fit-linear": ("agents.commands.fit_linear", "fit the weights of the linear policy"),
     "imitate": ("agents.commands.imitate", "train a policy from transcripts"),
-    "leaderboard": ("agents.commands.leaderboard", "write the leaderboard, add to it, replay stored games"),
-    "plot": ("agents.commands.plot", "plot learning curves, win rates and endings of runs"),
-    "search-results": ("agents.commands.search_results", "store and plot the results of search"),
+    "leaderboard": ("agents.commands.leaderboard", "store results, replay them, write their tables"),
+    "plot": ("agents.commands.plot", "plot learning curves"),
     "ship": ("agents.commands.ship", "make a run the shipped policy of its game"),
     "solve": ("agents.solve", "solve deals whose stock is known"),
     "train": ("agents.train", "train a policy"),

@@ -1,8 +1,8 @@
 """Solve deals whose stock is known: ``python -m agents.solve busy-aces --deal 7``.
 
 Prints a winning line, action by action, or the best line found. With ``--deals``, writes the result of
-each deal, as a JSON line, to ``results/solver/<game>.jsonl`` or another file; deals with a stored result
-other than ``unknown`` are skipped. Every line is replayed in the environment before its result is written.
+each deal to the stored results (:mod:`agents.reports.stored`) or to another file; deals with a result other
+than ``unknown`` are skipped. Every line is replayed in the environment before its result is written.
 """
 
 import json
@@ -19,7 +19,8 @@ import tyro
 from agents.cluster import Cluster, connect, for_workers
 from agents.commands.options import INTERRUPTED, RayAddress, run_command
 from agents.policies import torch_network
-from agents.reports.solver_results import SOLVER_RESULTS, SolverResult, read_solver_results
+from agents.reports import stored
+from agents.reports.solver_results import SolverResult, read_solver_results
 from agents.search.solver import MAX_EXHAUSTIVE_CARDS, Solution, Solver
 from solitaire_env import SolitaireEnv, Variant, env_id, get_variant
 from solitaire_env.core import GameSpec, Position, Settings
@@ -58,13 +59,11 @@ class Arguments:
     """Time limit of a deal."""
     memory: float = 1000
     """Megabytes of memory for an exhaustive search or a beam."""
-    seed: int = 0
-    """Seed of the perturbed weights."""
     network: str = "shipped"
     """Network that ranks the positions of beam search: shipped (the game's, if any), a run or model folder,
     or none."""
     out: Path | None = None
-    """JSON-lines file of the results; by default results/solver/<game>.jsonl."""
+    """JSON-lines file of the results; by default they are stored in results/solver.jsonl.xz."""
     ray: RayAddress = None
     """Solve --deals on a Ray cluster: HOST:PORT, auto (the one that runs here), or local (a new one on this
     machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one."""
@@ -86,7 +85,7 @@ def make_solver(variant: Variant, a: Arguments) -> Solver:
     own = variant.name in shipped_games() and variant == get_variant(variant.name)
     if a.network != "none" and (a.network != "shipped" or (own and variant.cards > MAX_EXHAUSTIVE_CARDS)):
         network = torch_network(a.network, GameSpec(variant))
-    return Solver(variant, megabytes=a.memory, seed=a.seed, network=network)
+    return Solver(variant, megabytes=a.memory, network=network)
 
 
 def check_line(variant: Variant, start: Start, line: tuple[int, ...]) -> tuple[list[str], int, bool]:
@@ -160,7 +159,7 @@ def solve_one(variant: Variant, a: Arguments) -> int:
 
 def solve_many(variant: Variant, a: Arguments) -> int:
     """Solve deals and write their results."""
-    path = a.out or SOLVER_RESULTS / f"{variant.name}.jsonl"
+    path = a.out or stored.unfinished("solver", variant.name)
     path.parent.mkdir(parents=True, exist_ok=True)
     known = _tidy(path, variant)
     deals = parse_deals(str(a.deals))
@@ -178,6 +177,8 @@ def solve_many(variant: Variant, a: Arguments) -> int:
             line.count(done, len(deals), lambda: f"solving: {Counter(v.result for v in known.values())}")
     line.close()
     known = _tidy(path, variant)
+    if a.out is None:
+        stored.finish("solver", variant.name, merge=True)
     print(_count(variant, [known[deal] for deal in deals if deal in known]))
     return 130 if stopped else 0
 
@@ -284,14 +285,7 @@ def _count(variant: Variant, rows: list[SolverResult]) -> str:
         )
     if n:
         lines.append(f"winnable of all deals: {100 * low:.1f} to {100 * high:.1f} % (95 %)")
-        home = sum(row.cards_home for row in rows) / n
-        lines.append(f"cards home on the best line: {home:.1f}")
-        seconds = [row.seconds for row in rows]
-        nodes = sum(row.nodes for row in rows)
-        lines.append(
-            f"seconds a deal: mean {sum(seconds) / n:.2f}, most {max(seconds):.1f}; "
-            f"{nodes / max(sum(seconds), 1e-9):,.0f} moves a second"
-        )
+        lines.append(f"seconds a deal: {sum(row.seconds for row in rows) / n:.2f}")
     return "\n".join(lines)
 
 

@@ -3,7 +3,7 @@
 The learners are in :mod:`agents.learners`. A run folder holds the resolved configuration (``config.yaml``),
 versions (``versions.json``), TensorBoard logs (``logs/``), the learning curve (``curve.csv``), the newest
 checkpoint (``checkpoint.safetensors``), the model (``model/``), the evaluation (``evaluation/*.jsonl``), a
-transcript of the best game (``best_game.txt``), and pictures; with ``wandb`` the data sent to Weights &
+transcript of the best game (``best_game.txt``), and a picture; with ``wandb`` the data sent to Weights &
 Biases (``wandb/``, ``wandb.txt``).
 """
 
@@ -60,7 +60,7 @@ def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) 
     with tracked(config, run, quiet=quiet):
         ended = _learn(a, config, run, resume=resume)
     say(f"trained in {clock(time.monotonic() - start)}")
-    plot([run], run, names=("curve",), quiet=quiet)
+    plot([run], run / "curve.png")
     if not ended:
         trust = " --trust-model" if ":" in config.network else ""
         print(f"Interrupted. To resume, run: python -m agents.train --resume {run}{trust}", file=sys.stderr)
@@ -68,14 +68,10 @@ def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) 
     start = time.monotonic()
     table = (compare_family if config.is_family else compare)(config, run, quiet=quiet)
     say(f"compared in {clock(time.monotonic() - start)}")
-    if not config.is_family:
-        plot([run], run, names=("win_rates", "endings"), quiet=quiet)
     print(table)
     print(f"\nrun folder      {run}")
     for file, what in (
         ("curve.png", "learning curve"),
-        ("win_rates.png", "games won by each policy"),
-        ("endings.png", "where games end"),
         ("model", "the network"),
         ("best_game.txt", "its best game"),
         ("evaluation", "every game played, JSON lines"),
@@ -89,7 +85,7 @@ def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) 
 def _print_next(config: TrainConfig, run: Path) -> None:
     """Print commands to use a run."""
     if config.is_family:
-        print(f"\nnext: python -m agents family-table {run}")
+        print(f"\nnext: python -m agents leaderboard add family network --policy {run}")
         print(f"      python -m solitaire_env watch GAME --policy {run}")
         return
     moves = f" --moves '{config.moves}'" if config.moves else ""

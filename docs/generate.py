@@ -14,7 +14,7 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from agents.__main__ import COMMANDS
-from agents.reports import family, leaderboard
+from agents.reports.pages import whole_pages
 from solitaire_env.core.layout import action_layout, observation_layout
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import action_text, parse_position
@@ -182,9 +182,7 @@ def pages() -> dict[Path, str]:
     """The text of every written page, by its file. Sphinx itself writes those of the API."""
     out = {REFERENCE / "games.md": games_page(), REFERENCE / "command-line.md": command_line_page()}
     out |= {REFERENCE / "games" / f"{variant.name}.md": game_page(variant) for variant in VARIANTS}
-    out[REFERENCE / "leaderboard.md"] = leaderboard.pages()[leaderboard.PAGE]
-    out[REFERENCE / "family.md"] = family.page()
-    return out
+    return out | whole_pages()
 
 
 def main() -> None:

@@ -9,15 +9,14 @@ import sys
 import urllib.request
 import venv
 import zipfile
-from itertools import islice
 from pathlib import Path
 
 import pytest
 
+from agents.reports.stored import read_rows
 from solitaire_env.policies.shipped import shipped_games
 
 PROJECT = Path(__file__).parents[1]
-STORED = PROJECT / "results" / "leaderboard"
 DEALS = 4
 
 PLAY = """
@@ -82,10 +81,8 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_plays_the_stored_games_without_torch(python: Path, tmp_path: Path) -> None:
-    games = []
-    for name in shipped_games():
-        with (STORED / name / "shipped.jsonl").open(encoding="utf-8") as file:
-            games.append({"name": name, "rows": [json.loads(line) for line in islice(file, DEALS)]})
+    rows = read_rows("leaderboard")
+    games = [{"name": name, "rows": rows[f"{name}/shipped"][:DEALS]} for name in shipped_games()]
     printed = run(python, "-c", PLAY, given=json.dumps(games), cwd=tmp_path)
     assert printed.splitlines() == [f"{name} shipped {DEALS}" for name in shipped_games()]
 
@@ -99,8 +96,7 @@ def test_a_policy_is_loaded_and_evaluated_in_three_lines(python: Path, tmp_path:
         'print([solitaire_env.evaluate(p, "busy-aces", range(10)).summary for p in (policy, "shipped")])',
     )
     printed = run(python, "-c", "\n".join(lines), cwd=tmp_path)
-    with (STORED / "busy-aces" / "shipped.jsonl").open(encoding="utf-8") as file:
-        wins = sum(json.loads(line)["won"] for line in islice(file, 10))
+    wins = sum(row["won"] for row in read_rows("leaderboard")["busy-aces/shipped"][:10])
     assert printed.count(f"Summary(games=10, wins={wins}, ") == 2
 
 

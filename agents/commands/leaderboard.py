@@ -1,39 +1,47 @@
-"""Leaderboard: ``python -m agents leaderboard write|add|replay``.
+"""Stored results: ``python -m agents leaderboard add|replay|write|check``.
 
-``write`` writes ``docs/reference/leaderboard.md``, the model cards of the shipped policies and the README's
-table from the stored results (:mod:`agents.reports.stored`) and plays no game. ``add --policy greedy --env
-busy-aces`` plays and stores the results. ``replay`` plays stored games again and compares them.
+``add`` plays deals with a policy and stores the games in a table of ``results/``
+(:mod:`agents.reports.stored`). ``replay`` plays stored games again and compares them. ``write`` writes the
+tables in the README, in ``docs/explanation/search-and-solver.md`` and in the model cards from the stored
+results; ``check`` reports whether a table differs from them.
 """
 
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Any, Final, Literal
 
+import tyro
+import yaml
 from pydantic import ValidationError
 
-from agents.commands.options import INTERRUPTED, Subcommand, run_subcommand
-from agents.config import make_config
-from agents.reports import stored
+from agents.commands.options import INTERRUPTED, run_command
+from agents.config import TrainConfig, make_config
+from agents.reports import family, stored
 from agents.reports.compare import play_policy
-from agents.reports.leaderboard import pages, range_text
 from agents.reports.model_card import training_of
-from agents.reports.stored import About, Speed, Training
+from agents.reports.pages import stored_pages
+from agents.reports.stored import About, Training
 from agents.reports.tables import summary_table
+from agents.runs.config_files import dump_config, load_config
+from agents.search.budget import Budget
+from solitaire_env import VARIANTS, Variant
 from solitaire_env.core import set_num_threads
-from solitaire_env.evaluation import Evaluation, read_games, summarize
+from solitaire_env.core.variant import Moves
+from solitaire_env.evaluation import Evaluation, summarize
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.evaluation.speed import processor
-from solitaire_env.policies import linear as linear_policy
-from solitaire_env.policies import shipped as shipped_policy
+from solitaire_env.policies import linear, shipped
+from solitaire_env.policies.model_files import read_card
+from solitaire_env.policies.network import KIND
 from solitaire_env.registration import env_variant
-from solitaire_env.util.files import read_json, write_text
+from solitaire_env.util.files import model_folder, read_json, write_text
 from solitaire_env.util.messages import shown
 from solitaire_env.util.progress import ProgressLine
 
 AUTHOR: Final = "solitaire-env"
-DESCRIPTIONS: Final = {
+MADE: Final = {
     "random": "a random legal move, uniformly",
     "greedy": "the best move in a fixed order, written by hand",
     "linear": "the highest weighted sum of 28 features of a move; weights found by `agents fit-linear`",
@@ -41,42 +49,41 @@ DESCRIPTIONS: Final = {
     "shipped": "a network, trained with `agents.train`: `solitaire_env/policies/weights/GAME/README.md`",
 }
 """Descriptions of the policies that have a name."""
-
-
-@dataclass
-class Write:
-    """Write docs/reference/leaderboard.md, the model cards and the README's table from the stored results."""
-
-    check: bool = False
-    """Write nothing; the exit status is 1 if something would change."""
+DEALS: Final = {"leaderboard": "0:1000", "search": "0:200", "ablations": "20000:20500", "family": "0:100"}
+"""Deals of each table by default."""
+SEARCHES_TOGETHER: Final = 16
+"""Number of games that the policy search plays together; Ctrl-C loses them."""
 
 
 @dataclass
 class Add:
-    """Play the deals of the leaderboard with a policy, time it, and store the results."""
+    """Play deals with a policy, time it, and store the games in a table of results."""
 
-    policy: str
-    """Policy, as in agents.evaluate."""
-    env: str
-    """Gymnasium id, or name of a variant."""
-    name: str | None = None
-    """Name on the leaderboard; the policy's own name by default."""
-    deals: str = "0:1000"
-    """Deals: the standard ones, the final test (100000:101000), or both with a comma."""
+    table: tyro.conf.Positional[Literal["leaderboard", "search", "ablations", "family"]]
+    entry: tyro.conf.Positional[str]
+    """Entry of the table: GAME/NAME on the leaderboard; GAME/BUDGET of a search; ABLATION/NUMBER of a
+    training, whose number 1 is the baseline; NAME of a policy that plays every game, for family."""
+    policy: str | None = None
+    """Policy, as in agents.evaluate; a run folder for ablations. By default the entry's name."""
+    deals: str | None = None
+    """Deals: N, FIRST:END, or several with commas. By default those of the other entries. On the leaderboard
+    the standard ones (0:1000), or with the final test (0:1000,100000:101000)."""
     moves: Literal["one card", "supermove"] | None = None
     """Action set of a policy that leaves it open."""
     author: str | None = None
     """Author."""
     made: str | None = None
-    """How it was made, in a sentence."""
+    """How it was made, in a sentence; for ablations, how it differs from the baseline."""
     steps: int | None = None
     """Steps that training took."""
     minutes: float | None = None
     """Minutes that training took."""
     machine: str | None = None
     """Machine of the training."""
+    search: Annotated[Budget, tyro.conf.arg(name="search")] = field(default_factory=Budget)
+    """Search budget of a move."""
     force: bool = False
-    """Replace stored games."""
+    """Play stored games again."""
     trust_model: bool = False
     """Open an SB3 zip, which can run code."""
     quiet: bool = False
@@ -85,14 +92,12 @@ class Add:
 
 @dataclass
 class Replay:
-    """Play stored games again; the exit status is 1 if one of them differs."""
+    """Play stored games of the leaderboard again; the exit status is 1 if one of them differs."""
 
-    policy: str
-    """Policy, as in agents.evaluate."""
-    env: str
-    """Gymnasium id, or name of a variant."""
-    name: str | None = None
-    """Name on the leaderboard; the policy's own name by default."""
+    entry: tyro.conf.Positional[str]
+    """GAME/NAME."""
+    policy: str | None = None
+    """Policy, as in agents.evaluate; by default the entry's name."""
     deals: str = "0:1000"
     """Deals: N, FIRST:END, or several with commas."""
     num_envs: int = stored.TIMED_ENVS
@@ -103,136 +108,160 @@ class Replay:
     """Hide the progress line."""
 
 
-def write(a: Write) -> int:
-    """Write the pages, or list those that would change."""
-    changed = {
-        path: text
-        for path, text in pages().items()
-        if not path.is_file() or path.read_text(encoding="utf-8") != text
-    }
-    for path, text in changed.items():
-        if a.check:
-            why = "differs from the stored results; run: python -m agents leaderboard write"
-            print(f"{os.path.relpath(path)}: {why}", file=sys.stderr)
-        else:
-            write_text(path, text)
-            print(f"written: {os.path.relpath(path)}")
-    return 1 if a.check and changed else 0
+@dataclass
+class Write:
+    """Write the tables of the README, the docs and the model cards."""
+
+
+@dataclass
+class Check:
+    """Report tables that differ from the stored results; the exit status is 1 if there are any."""
+
+
+# ------------------------------------------------------------------------------------------ add
 
 
 def add(a: Add) -> int:
     """Play, store and print the result."""
-    name, game = stored.check_name(a.name or a.policy), env_variant(a.env).name
-    path = stored.STORE / game / f"{name}.jsonl"
-    about = _about(a, game, name)
-    parts = _parts(a.deals, path)
-    before = _before(path, about, force=a.force)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    _one_thread()
-    line = ProgressLine(a.quiet)
+    group, name = stored.check_entry(a.table, a.entry)
+    policy = a.policy or name
+    if a.table == "family":
+        return add_family(a, policy)
+    if a.table == "ablations":
+        config = load_config(Path(policy) / "config.yaml")
+    else:
+        config = make_config({"env": group, "moves": a.moves}, "command line")
+        if env_variant(group).name != group:
+            raise ValueError(
+                f"entry is {shown(a.entry)}, allowed: one that begins with {config.variant.name}/"
+            )
+    config = replace(config, eval_deals=a.deals or DEALS[a.table])
+    about = described(a, policy, config)
+    before = stored.read_abouts(a.table).get(a.entry)
+    if not a.force and before is not None and before.weights != about.weights:
+        raise ValueError(f"{a.entry}: another network played these games; --force plays them again")
+    label = name if a.table == "leaderboard" else Path(policy).name
+    options: dict[str, Any] = {
+        "label": label,
+        "trust_model": a.trust_model,
+        "budget": a.search,
+        "num_envs": SEARCHES_TOGETHER if policy == "search" else stored.TIMED_ENVS,
+    }
+    one_thread()
     # Play once before timing: kernels are loaded, or built after an edit.
-    warm = _play(a, game, name, a.moves, "0", None, line)
-    done = _play(a, game, name, a.moves, ",".join(map(stored.deals_text, parts)), path, line)
-    measured = done if done.answers else warm
-    ms = round(1000 * measured.answer_seconds / max(1, measured.answers), 5)
-    speed = replace(about.speed, ms_per_move=ms)
-    if before is not None and not done.answers:
-        speed = before.speed
-    stored.write_about(path.with_suffix(".json"), replace(about, speed=speed))
-    entry = stored.read_entry(stored.STORE, game, name)
-    rows = [
-        (range_text(part), games) for part, games in zip(stored.parts(), entry.games, strict=True) if games
-    ]
-    print(summary_table([(f"{name}, {deals}", entry.moves, summarize(games)) for deals, games in rows]))
-    print(f"\n{speed.ms_per_move:.3g} ms a move; in {os.path.relpath(path)}")
-    print("next: python -m agents leaderboard write")
+    play_policy(policy, replace(config, eval_deals="0"), None, ProgressLine(a.quiet), **options)
+    path = stored.unfinished(a.table, a.entry, fresh=a.force)
+    done = play_policy(policy, config, path, ProgressLine(a.quiet), **options)
+    stored.finish(a.table, a.entry, timed(about, before, done))
+    print(summary_table([(a.entry, done.games[0].moves, summarize(done.games))]))
+    print("\nnext: python -m agents leaderboard write")
     return 0
 
 
-def _about(a: Add, game: str, name: str) -> About:
-    """The stored description of a policy, without its speed. Raises an error if it cannot be stored."""
-    author, made = (
-        a.author or (AUTHOR if a.policy in DESCRIPTIONS else None),
-        a.made or DESCRIPTIONS.get(a.policy),
-    )
-    if author is None or made is None:
-        raise ValueError(
-            f"policy is {shown(a.policy)}: --author and --made are required for all policies but "
-            f"{', '.join(DESCRIPTIONS)}"
-        )
+def described(a: Add, policy: str, config: TrainConfig) -> About:
+    """The description of what plays, without its time."""
+    made = a.made or MADE.get(policy)
+    if made is None:
+        raise ValueError(f"{a.entry} needs --made: it is required for all policies but {', '.join(MADE)}")
+    standard, held_out = map(stored.deals_text, (stored.STANDARD, stored.HELD_OUT))
+    if a.table == "leaderboard" and config.eval_deals not in (standard, f"{standard},{held_out}"):
+        allowed = f"allowed: {standard}, or {standard},{held_out}"
+        raise ValueError(f"deals are {shown(config.eval_deals)}, {allowed}")
+    if a.table == "search" and (policy != "search" or a.search.milliseconds is not None):
+        raise ValueError("the table search is for --policy search, without --search.milliseconds")
+    folder = shipped.network_folder(policy, config.variant.name)
     try:
         return About(
-            policy=name,
-            author=author,
             made=made,
-            training=_training(a, game),
-            speed=Speed(ms_per_move=0.0, num_envs=stored.TIMED_ENVS, machine=processor()),
-            weights=stored.weights_hash(shipped_policy.network_folder(a.policy, game)),
+            author=a.author or (AUTHOR if policy in MADE else None),
+            training=cost_of(a, policy, folder, config.variant),
+            weights=stored.weights_hash(folder),
+            budget=vars(a.search) if a.table == "search" else None,
+            config=yaml.safe_load(dump_config(config)) if a.table == "ablations" else None,
         )
     except ValidationError as error:
         raise ValueError(stored.sentence(error)) from None
 
 
-def _before(path: Path, about: About, *, force: bool) -> About | None:
-    """The stored data of a policy; with ``force`` it is removed."""
-    if force:
-        path.unlink(missing_ok=True)
-        path.with_suffix(".json").unlink(missing_ok=True)
-    if not path.with_suffix(".json").exists():
-        return None
-    before = stored.read_about(path.with_suffix(".json"))
-    if before.weights != about.weights:
-        raise ValueError(f"{path}: another network played these games; --force plays them again")
-    return before
-
-
-def _training(a: Add, game: str) -> Training | None:
+def cost_of(a: Add, policy: str, folder: Path, variant: Variant) -> Training | None:
     """Cost of the training, from the options, a run folder or the linear policy's weights."""
     if (a.steps, a.minutes, a.machine) != (None, None, None):
         return Training(steps=a.steps, minutes=a.minutes, machine=a.machine)
-    if a.policy == "linear":
-        entry = read_json(linear_policy.WEIGHTS).get(game)  # None: it plays with those of a similar game
+    if policy == "linear":
+        entry = read_json(linear.WEIGHTS).get(variant.name)  # None: it plays with those of a similar game
         return entry and Training(minutes=round(entry["tuned"]["seconds"] / 60, 2))
-    folder = shipped_policy.network_folder(a.policy, game)
     return training_of(folder) if (folder / "curve.csv").is_file() else None
 
 
-def _parts(deals: str, path: Path) -> list[range]:
-    """The sets of deals that a file will have: those requested, and those of which it has some."""
-    requested = set(parse_deals(deals))
-    present = {game.deal for game in read_games(path)} if path.exists() else set()
-    if requested != {deal for part in stored.parts() if requested & set(part) for deal in part}:
-        names = " or ".join(map(stored.deals_text, stored.parts()))
-        raise ValueError(f"deals are {shown(deals)}, allowed: {names}, or both with a comma")
-    return [part for part in stored.parts() if part == stored.STANDARD or (requested | present) & set(part)]
-
-
-def _one_thread() -> None:
+def one_thread() -> None:
+    """Let kernels and torch use one thread."""
     import torch
 
     set_num_threads(1)
     torch.set_num_threads(1)
 
 
-def _play(
-    a: Add | Replay, game: str, name: str, moves: str | None, deals: str, path: Path | None,
-    line: ProgressLine,
-) -> Evaluation:  # fmt: skip
-    config = make_config({"env": game, "moves": moves, "eval_deals": deals}, "command line")
-    side = a.num_envs if isinstance(a, Replay) else stored.TIMED_ENVS
-    return play_policy(a.policy, config, path, line, label=name, trust_model=a.trust_model, num_envs=side)
+def timed(about: About, before: About | None, done: Evaluation) -> About:
+    """A description with the time of the games that were played; without any, with that from before."""
+    if done.answers:
+        ms = round(1000 * done.answer_seconds / done.answers, 5)
+        seconds = round(done.answer_seconds / len(done.games), 3) if about.budget else None
+        return replace(about, ms_per_move=ms, seconds_per_game=seconds, machine=processor())
+    return before or about
+
+
+def add_family(a: Add, policy: str) -> int:
+    """Play every game with a policy, or with ``shipped`` those that have their own network."""
+    deals = a.deals or DEALS["family"]
+    parse_deals(deals)
+    own = shipped.shipped_games()
+    games: list[tuple[Variant, Moves | None]] = [
+        (variant, "supermove" if variant.moves == "one card" and variant.takes_supermoves else None)
+        for variant in VARIANTS
+        if policy != family.SPECIALISTS or variant.name in own
+    ]
+    about = network_about(Path(policy)) if a.entry == family.NETWORK else None
+    path = stored.unfinished("family", a.entry, fresh=a.force)
+    rows = family.play_games(policy, games, deals, path, ProgressLine(a.quiet), name=a.entry)
+    stored.finish("family", a.entry, about)
+    print(family.means_table({a.entry: rows}, list(rows)))
+    return 0
+
+
+def network_about(model: Path) -> About:
+    """The description of a network that was trained on many games."""
+    card = read_card(model_folder(model), (KIND,))
+    if card["games"] is None:
+        raise ValueError(f"{model}: trained on a single game, allowed: a network trained on many")
+    recorded = (model / "versions.json").is_file()  # not in a model folder
+    return About(
+        made="one network for many games",
+        training=training_of(model) if recorded else Training(steps=card["steps"]),
+        weights=stored.weights_hash(model),
+        games=tuple(card["games"]),
+    )
+
+
+# --------------------------------------------------------------------------- replay, write, check
 
 
 def replay(a: Replay) -> int:
     """Play stored games again, and print whether they are equal."""
-    name, game = stored.check_name(a.name or a.policy), env_variant(a.env).name
-    entry = stored.read_entry(stored.STORE, game, name)
-    rows = {row.deal: row for games in entry.games for row in games}
+    group, name = stored.check_entry("leaderboard", a.entry)
+    rows = {row.deal: row for row in stored.read_games("leaderboard", a.entry)}
     for deal in parse_deals(a.deals):
         if deal not in rows:
-            raise ValueError(f"{name!r} has no stored game of deal {shown(deal)}")
-    moves = None if entry.moves == entry.variant.moves else entry.moves
-    done = _play(a, game, name, moves, a.deals, None, ProgressLine(a.quiet))
+            raise ValueError(f"{a.entry} has no stored game of deal {shown(deal)}")
+    moves = next(iter(rows.values())).moves
+    config = make_config(
+        {"env": group, "moves": None if moves == env_variant(group).moves else moves, "eval_deals": a.deals},
+        "command line",
+    )
+    one_thread()
+    done = play_policy(
+        a.policy or name, config, None, ProgressLine(a.quiet),
+        label=name, trust_model=a.trust_model, num_envs=a.num_envs,
+    )  # fmt: skip
     others = [row.deal for row in done.games if row != rows[row.deal]]
     print(f"{len(done.games) - len(others)} of {len(done.games)} games equal the stored ones")
     if others:
@@ -240,19 +269,33 @@ def replay(a: Replay) -> int:
     return 1 if others else 0
 
 
-COMMANDS: Final = {
-    "write": Subcommand(Write, write),
-    "add": Subcommand(Add, add),
-    "replay": Subcommand(Replay, replay),
-}
+def write(a: Write | Check) -> int:
+    """Write the pages with tables, or list those that would change."""
+    changed = {
+        path: text
+        for path, text in stored_pages().items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
+    }
+    for path, text in changed.items():
+        if isinstance(a, Check):
+            why = "differs from the stored results; run: python -m agents leaderboard write"
+            print(f"{os.path.relpath(path)}: {why}", file=sys.stderr)
+        else:
+            write_text(path, text)
+            print(f"written: {os.path.relpath(path)}")
+    return 1 if isinstance(a, Check) and changed else 0
 
 
 def main(args: list[str] | None = None) -> int:
-    """Run the command; its exit status. ``leaderboard --check`` means ``leaderboard write --check``."""
-    rest = list(sys.argv[1:] if args is None else args)
-    if rest == ["--check"]:
-        rest = ["write", "--check"]
-    return run_subcommand("python -m agents leaderboard", COMMANDS, rest, INTERRUPTED)
+    """Run the command; its exit status."""
+    a: Add | Replay | Write | Check = tyro.cli(
+        Add | Replay | Write | Check,
+        args=args,
+        prog="python -m agents leaderboard",
+        config=(tyro.conf.FlagCreatePairsOff,),
+    )
+    commands: dict[type, Any] = {Add: add, Replay: replay, Write: write, Check: write}
+    return run_command(lambda: int(commands[type(a)](a)), INTERRUPTED)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """Parsing of the options of the commands in ``agents``, and their exit status."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Annotated, Final, Protocol, TypeVar
 
 import tyro
 from pydantic import ValidationError
@@ -113,41 +113,3 @@ def check_trust(options: TrainingOptions, args: list[str]) -> None:
             f"network is {shown(network)} in the configuration file: importing it can run any code; pass "
             "--trust-model if you trust the file"
         )
-
-
-class Subcommand(NamedTuple):
-    """A command within a command."""
-
-    options: type[Any]
-    """Dataclass of its options; the first line of its docstring describes the command."""
-    run: Callable[[Any], int]
-    """Returns the exit status."""
-
-
-def run_subcommand(
-    prog: str, commands: Mapping[str, Subcommand], args: list[str] | None, message: str = "Interrupted."
-) -> int:
-    """Run the subcommand of a command line; its exit status.
-
-    Without a subcommand, print the usage; the exit status is 2.
-    """
-    rest = list(sys.argv[1:] if args is None else args)
-    if not rest or rest[0] not in commands:
-        lines = (
-            f"  {name:<10}{(command.options.__doc__ or '').splitlines()[0]}"
-            for name, command in commands.items()
-        )
-        usage = f"usage: {prog} {{{','.join(commands)}}} [OPTIONS]\n\n" + "\n".join(lines)
-        usage += "\n\nEach takes --help."
-        if rest in (["--help"], ["-h"]):
-            print(usage)
-            return 0
-        if rest:
-            print(f"error: unknown command {shown(rest[0])}, allowed: {', '.join(commands)}", file=sys.stderr)
-        print(usage, file=sys.stderr)
-        return 2
-    name = rest.pop(0)
-    a = tyro.cli(
-        commands[name].options, args=rest, prog=f"{prog} {name}", config=(tyro.conf.FlagCreatePairsOff,)
-    )
-    return run_command(lambda: int(commands[name].run(a)), message)

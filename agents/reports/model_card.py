@@ -6,27 +6,18 @@ from typing import Any, Final
 from safetensors import safe_open
 
 from agents.config import TrainConfig
-from agents.reports import stored as results
+from agents.reports import stored
 from agents.reports.plots import read_curve
 from agents.reports.stored import Entry, Training
 from agents.reports.tables import cost, home, table, won
 from agents.runs.config_files import load_config
 from agents.runs.folders import history_of, init_records
 from solitaire_env import env_id
-from solitaire_env.evaluation import read_games
 from solitaire_env.util.files import model_folder, read_json
 
 NOTE: Final = (
     "<!-- Written by `python -m agents leaderboard write`: change that, or the stored results. -->\n"
 )
-
-LEARNERS: Final = {
-    "ppo": ("PPO, torch", "torch"),
-    "maskable-ppo": ("MaskablePPO, sb3-contrib", "sb3-contrib"),
-    "pqn": ("PQN, torch", "torch"),
-    "playouts": ("playouts of likely moves, torch", "torch"),
-}
-"""Learners by their names in a configuration: in words, and the package whose version counts."""
 
 CARD: Final = """# {title}: a trained policy
 
@@ -42,9 +33,9 @@ the thinned learning curve: win rate and cards home of the last 1,000 training g
 
 {results}
 
-Games won with Wilson's 95 % interval, cards home with a bootstrap interval.{rows}
+Games won with Wilson's 95 % interval, cards home with a bootstrap interval. The games are in `results/`.
 No training game has a number below 1,048,576, and deals {held_out} were not used for any choice.
-{seeds}
+
 ## Limits
 
 - It plays this game by its published rules and sees only what a player sees. Another layout of observations
@@ -59,7 +50,7 @@ No training game has a number below 1,048,576, and deals {held_out} were not use
 
 ```sh
 python -m agents.evaluate --policy shipped --env {env} --deals 0:1000
-python -m agents leaderboard replay --policy shipped --env {game}    # compare with the stored games
+python -m agents leaderboard replay {game}/shipped    # compare with the stored games
 {again}
 ```
 
@@ -94,12 +85,11 @@ def training_of(folder: Path) -> Training:
 def model_card(folder: Path, entry: Entry | None) -> str:
     """The card of a shipped policy, with results if they are stored."""
     config = load_config(folder / "config.yaml")
-    card, versions = read_json(folder / "model.json"), read_json(folder / "versions.json")
+    card = read_json(folder / "model.json")
     training = training_of(folder)
     with safe_open(folder / "model.safetensors", framework="np") as file:
         numbers = sum(file.get_tensor(name).size for name in file.keys())  # noqa: SIM118 - no mapping
     sizes = ", ".join(f"{name} {value}" for name, value in card["sizes"].items())
-    learner, package = LEARNERS[config.learner]
     begin = "random weights"
     if config.init_linear_temperature is not None:
         begin = f"the linear policy at temperature {config.init_linear_temperature:g}"
@@ -116,28 +106,28 @@ def model_card(folder: Path, entry: Entry | None) -> str:
         "moves": action_set,
         "observation": f"`{config.observation}`, only what a player knows",
         "network": f"`{card['network']}` ({sizes}), {numbers:,} weights",
-        "learner": f"{learner} {versions.get(package, '?')}",
+        "learner": f"`{config.learner}`",
         "initialized from": begin,
         "trained": f"{cost(training)}, seed {config.seed}",
         "on": str(training.machine),
     }
-    played, rows = "Not evaluated yet.", ""
+    played = "Not evaluated yet."
     if entry is not None:
-        parts = zip(results.parts(), entry.games, strict=True)
         played = table(
             ["deals", "won", "cards home"],
-            [[f"{part[0]}-{part[-1]}", won(games), home(games)] for part, games in parts if games],
+            [
+                [f"{part[0]}-{part[-1]}", won(games), home(games)]
+                for part in (stored.STANDARD, stored.HELD_OUT)
+                if (games := entry.of(part))
+            ],
         )
-        rows = f"\nThe games are the rows of `results/leaderboard/{entry.game}/shipped.jsonl`."
     lookahead = card["sizes"].get("rollout_lookahead")
     return CARD.format(
         title=config.variant.title,
         note=NOTE,
         facts=table(["", ""], [[key, value] for key, value in facts.items()], texts=2),
         results=played,
-        rows=rows,
-        held_out=f"{results.HELD_OUT[0]}-{results.HELD_OUT[-1]}",
-        seeds=_seeds(folder),
+        held_out=f"{stored.HELD_OUT[0]}-{stored.HELD_OUT[-1]}",
         env=env_id(config.variant),
         game=config.variant.name,
         again=_again(folder, config),
@@ -157,22 +147,3 @@ def _again(folder: Path, config: TrainConfig) -> str:
             f"python -m agents.train {path.as_posix()}" + (f" --init-from {init_from}" if init_from else "")
         )
     return "\n".join(commands)
-
-
-def _seeds(folder: Path) -> str:
-    """Results of other seeds, from the games stored beside the model."""
-    rows = []
-    for path in sorted(folder.glob("games-seed-*.jsonl"), key=lambda path: int(path.stem.split("-")[-1])):
-        seed = path.stem.split("-")[-1]
-        games = tuple(read_games(path))
-        last = read_curve(folder, f"curve-seed-{seed}.csv")[-1]
-        took = cost(Training(steps=int(last["steps"]), minutes=last["minutes"]))
-        rows.append([seed, took, str(len(games)), won(games), home(games)])
-    if not rows:
-        each = "Each of its trainings used" if history_of(folder) else "Its training used"
-        return f"\n{each} one seed.\n"
-    return (
-        "\n## Other seeds\n\nThe same configuration with other seeds. Their networks are not stored; their"
-        " games and\ncurves are in `games-seed-N.jsonl` and `curve-seed-N.csv`.\n\n"
-        f"{table(['seed', 'training', 'deals', 'won', 'cards home'], rows)}\n"
-    )

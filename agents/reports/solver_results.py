@@ -1,22 +1,18 @@
-"""Solver results, ``results/solver/<game>.jsonl``: a line per deal, as ``agents.solve`` writes them."""
+"""Solver results: a row per deal, as ``agents.solve`` writes them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from agents.reports import stored
-from agents.reports.stored import ROOT, STRICT, Amount, Count, sentence
-from agents.reports.tables import table
+from agents.reports.stored import STRICT, Amount, Count, read_rows, sentence
+from agents.reports.tables import share, table
 from solitaire_env import VARIANTS
 from solitaire_env.evaluation import Game
 from solitaire_env.registration import env_variant, step_limit
-
-SOLVER_RESULTS: Final = ROOT / "results" / "solver"
-MOMENTS: Final = 0.1, 1.0, 2.0, 4.0, 10.5
-"""Times in seconds of the table of solver results; the last is after the solver's end."""
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -45,7 +41,7 @@ class SolverResult:
 
 
 def read_solver_results(path: Path) -> list[SolverResult]:
-    """The results in a file. An incomplete last line is ignored.
+    """The results in a file of JSON lines. An incomplete last line is ignored.
 
     Raises
     ------
@@ -54,23 +50,22 @@ def read_solver_results(path: Path) -> list[SolverResult]:
     """
     adapter = TypeAdapter(SolverResult)
     rows = []
-    lines = path.read_text(encoding="utf-8").split("\n")
+    *lines, _ = path.read_text(encoding="utf-8").split("\n")
     for number, line in enumerate(lines, 1):
-        if not line:
-            continue
         try:
             rows.append(adapter.validate_json(line))
         except ValidationError as error:
-            if number == len(lines):
-                break
             raise ValueError(f"{path}, line {number}: not a solver result ({sentence(error)})") from None
     return rows
 
 
-def solver_results_of(game: str) -> dict[int | str, SolverResult]:
-    """The stored results of a game by deal; empty if there are none."""
-    path = SOLVER_RESULTS / f"{game}.jsonl"
-    return {row.deal: row for row in read_solver_results(path)} if path.is_file() else {}
+def solver_results() -> dict[str, dict[int | str, SolverResult]]:
+    """The stored results by game and deal."""
+    adapter = TypeAdapter(list[SolverResult])
+    return {
+        game: {row.deal: row for row in adapter.validate_python(rows, strict=False)}
+        for game, rows in read_rows("solver").items()
+    }
 
 
 def contradictions(rows: Mapping[int | str, SolverResult], games: Sequence[Game]) -> list[int | str]:
@@ -83,24 +78,23 @@ def contradictions(rows: Mapping[int | str, SolverResult], games: Sequence[Game]
 
 
 def solver_table() -> str:
-    """The table of the solver's results after some seconds."""
+    """The table of the solver's results on the standard deals."""
     rows = []
+    results = solver_results()
     for variant in VARIANTS:
-        found = [one for deal, one in solver_results_of(variant.name).items() if deal in stored.STANDARD]
-        won_in = [one.seconds for one in found if one.won]
-        open_ones = [one for one in found if one.gains]
-        if won_in:
-            cells = [f"{100 * sum(spent <= t for spent in won_in) / len(found):.1f} % won" for t in MOMENTS]
-        elif open_ones:
-            cells = [
-                f"{sum(_home_after(one, t) for one in open_ones) / len(open_ones):.1f} home" for t in MOMENTS
-            ]
-        else:
+        found = [one for deal, one in results.get(variant.name, {}).items() if deal in stored.STANDARD]
+        if not found:
             continue
-        rows.append([variant.title, f"{len(found if won_in else open_ones)}", *cells])
-    return table(["", "deals", *(f"{t:g} s" for t in MOMENTS)], rows) if rows else ""
-
-
-def _home_after(one: SolverResult, seconds: float) -> int:
-    """Cards home on the best line known after some seconds."""
-    return max((home for spent, home in one.gains if spent <= seconds), default=0)
+        n = len(found)
+        rows.append(
+            [
+                variant.title,
+                f"{n}",
+                share(sum(one.won for one in found), n),
+                f"{sum(one.result == 'unwinnable' for one in found)}",
+                f"{sum(one.result == 'unknown' for one in found)}",
+                f"{sum(one.cards_home for one in found) / n:.1f}",
+                f"{sum(one.seconds for one in found) / n:.2f}",
+            ]
+        )
+    return table(["", "deals", "won", "proved unwinnable", "open", "cards home", "s a deal"], rows)

@@ -1,34 +1,36 @@
-"""The results of the leaderboard, ``results/leaderboard/<game>/<policy>.jsonl`` and ``.json``.
+"""The stored results: games and deals, the evidence for the figures of the docs.
 
-The first holds a game per line, as ``agents.evaluate --games`` writes them: deals 0-999, and 100000-100999 if
-the policy has played the final test. The second describes the policy, its author, and its cost.
+``results/<table>.jsonl.xz`` has a JSON line per game or deal. The key ``entry`` names the entry that the row
+belongs to, such as ``busy-aces/greedy``. ``results/<table>.json`` describes the entries. While a command
+plays, its rows are in a plain file below ``results/unfinished/``, from which the same command resumes.
 """
 
 import hashlib
+import json
+import lzma
 import re
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Any, Final, Literal
 
+import pydantic.dataclasses
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
-from pydantic.dataclasses import dataclass
 
-from solitaire_env import Variant, env_id
-from solitaire_env.evaluation import Game, Summary, deals, game_rules, read_games, summarize
-from solitaire_env.registration import env_variant, step_limit
-from solitaire_env.util.files import model_folder, write_json
+from solitaire_env.evaluation import Game, Summary, deals, game_rules, summarize
+from solitaire_env.registration import env_variant
+from solitaire_env.util.files import locked, model_folder, write_bytes, write_json, write_text
 from solitaire_env.util.messages import shown
 
 ROOT: Final = Path(__file__).parents[2]
-STORE = ROOT / "results" / "leaderboard"
+RESULTS: Path = ROOT / "results"
 STANDARD: range = deals.STANDARD
 """Deals that every policy of the leaderboard has played."""
 HELD_OUT: range = deals.HELD_OUT
 """Deals of the final test."""
-TIMED_ENVS: Final = 256
-"""Number of games in parallel when a policy is timed."""
+
+Table = Literal["leaderboard", "search", "ablations", "family", "solver"]
+Rows = list[dict[str, Any]]
 
 
 def _plain(text: str) -> str:
@@ -41,12 +43,10 @@ Plain = Annotated[str, AfterValidator(_plain)]
 """Text that is valid in a table cell."""
 Amount = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=0)]
-
 STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-"""Validation of everything that is read from stored files."""
 
 
-@dataclass(config=STRICT, frozen=True)
+@pydantic.dataclasses.dataclass(config=STRICT, frozen=True)
 class Training:
     """Cost of training a policy; None where it is unknown."""
 
@@ -56,57 +56,53 @@ class Training:
     machine: Plain | None = None
 
 
-@dataclass(config=STRICT, frozen=True)
-class Speed:
-    """Time of a policy's decisions."""
-
-    ms_per_move: Amount
-    """Milliseconds of processor time, one thread, per chosen move."""
-    num_envs: Annotated[int, Field(ge=1)]
-    """Number of games in parallel."""
-    machine: Plain
-
-
-@dataclass(config=STRICT, frozen=True)
+@pydantic.dataclasses.dataclass(config=STRICT, frozen=True)
 class About:
-    """Description of a policy."""
+    """Description of an entry."""
 
-    policy: Plain
-    author: Plain
     made: Plain
-    """How it was made, in a sentence."""
-    training: Training | None
+    """How the policy was made, in a sentence; in an ablation, how it differs from the baseline."""
+    author: Plain | None = None
+    training: Training | None = None
     """None if nothing was trained."""
-    speed: Speed
     weights: Plain | None = None
     """:func:`weights_hash` of a network's folder."""
+    games: tuple[str, ...] | None = None
+    """The games that a network for many games was trained on."""
+    budget: dict[str, Any] | None = None
+    """Search budget."""
+    config: dict[str, Any] | None = None
+    """The configuration of an ablation, as ``agents.train`` reads it."""
+    ms_per_move: Amount | None = None
+    """Milliseconds of processor time per chosen move, one thread, :data:`TIMED_ENVS` games in parallel."""
+    seconds_per_game: Amount | None = None
+    """Seconds of one core per game, of a search."""
+    machine: Plain | None = None
+    """Where the times were measured."""
+
+
+TIMED_ENVS: Final = 256
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A policy on the leaderboard of a game."""
+    """The games of a policy, and what is known of it."""
 
-    game: str
-    """Name of the variant."""
+    group: str
+    """Name of the game; of the ablation."""
+    name: str
+    """Name of the policy; number of the training."""
     about: About
-    standard: tuple[Game, ...]
-    held_out: tuple[Game, ...]
-    """Empty if the policy has not played the final test."""
+    games: tuple[Game, ...]
+
+    def of(self, part: range) -> tuple[Game, ...]:
+        """The games of a set of deals."""
+        return tuple(game for game in self.games if game.deal in part)
 
     @property
-    def variant(self) -> Variant:
-        """The game."""
-        return env_variant(self.game)
-
-    @property
-    def games(self) -> tuple[tuple[Game, ...], tuple[Game, ...]]:
-        """The games of each of :func:`parts`."""
-        return self.standard, self.held_out
-
-    @property
-    def moves(self) -> str:
-        """The action set of the policy."""
-        return self.standard[0].moves
+    def standard(self) -> tuple[Game, ...]:
+        """The games of the standard deals."""
+        return self.of(STANDARD)
 
     @property
     def summary(self) -> Summary:
@@ -114,12 +110,144 @@ class Entry:
         return summarize(self.standard)
 
 
-# ----------------------------------------------------------------------------------------- files
+# ------------------------------------------------------------------------------------ the files
 
 
-def parts() -> tuple[range, range]:
-    """The sets of deals."""
-    return STANDARD, HELD_OUT
+def read_rows(table: Table) -> dict[str, Rows]:
+    """The rows of a table by entry."""
+    path = RESULTS / f"{table}.jsonl.xz"
+    rows: dict[str, Rows] = {}
+    if path.exists():
+        with lzma.open(path, "rt", encoding="utf-8") as file:
+            for line in file:
+                row = json.loads(line)
+                rows.setdefault(row.pop("entry"), []).append(row)
+    return rows
+
+
+def read_abouts(table: Table) -> dict[str, About]:
+    """The descriptions of a table's entries.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged; the message names the file and the key.
+    """
+    path = RESULTS / f"{table}.json"
+    try:
+        return TypeAdapter(dict[str, About]).validate_json(path.read_bytes()) if path.exists() else {}
+    except ValidationError as error:
+        raise ValueError(f"{path}: {sentence(error)}") from None
+
+
+def unfinished(table: Table, entry: str, *, fresh: bool = False) -> Path:
+    """The plain file to which the rows of an entry are written while they are made.
+
+    It begins with the stored rows, or with none if ``fresh``; one that exists is continued.
+    """
+    path = RESULTS / "unfinished" / table / f"{entry}.jsonl"
+    if fresh or not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, "" if fresh else _lines(read_rows(table).get(entry, ())))
+    return path
+
+
+def finish(table: Table, entry: str, about: About | None = None, *, merge: bool = False) -> None:
+    """Move the rows of the unfinished file to the table.
+
+    Parameters
+    ----------
+    merge
+        Keep stored rows of other deals: another process may have moved the file meanwhile, and this one added
+        only some rows to a new one.
+    """
+    path = unfinished(table, entry)
+    with locked(path):
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        if merge:
+            found = {row["deal"] for row in rows}
+            rows = [row for row in read_rows(table).get(entry, ()) if row["deal"] not in found] + rows
+        store(table, entry, rows, about)
+        path.unlink()
+
+
+def store(table: Table, entry: str, rows: Rows, about: About | None = None) -> None:
+    """Write all rows of an entry, and its description, in place of those that are stored."""
+    path = RESULTS / f"{table}.jsonl.xz"
+    RESULTS.mkdir(exist_ok=True)
+    with locked(path):
+        kept = {**read_rows(table), entry: rows}
+        lines = ({"entry": name, **row} for name in sorted(kept) for row in kept[name])
+        write_bytes(path, lzma.compress(_lines(lines).encode()))
+        if about is not None:
+            abouts = {**read_abouts(table), entry: about}
+            write_json(RESULTS / f"{table}.json", {name: _known(abouts[name]) for name in sorted(abouts)})
+
+
+def _lines(rows: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def _known(about: About) -> dict[str, Any]:
+    return {key: value for key, value in asdict(about).items() if value is not None}
+
+
+# ---------------------------------------------------------------------------------- the entries
+
+
+def read_entries(table: Table) -> dict[str, list[Entry]]:
+    """The entries of a table of games by group.
+
+    Raises
+    ------
+    ValueError
+        If games were played by other rules than those of today, or some of the leaderboard are missing.
+    """
+    abouts = read_abouts(table)
+    entries: dict[str, list[Entry]] = {}
+    for name, rows in read_rows(table).items():
+        if name not in abouts:
+            raise ValueError(f"{RESULTS / table}.json: has no entry {name!r}")
+        group, _, rest = name.partition("/")
+        entry = Entry(group, rest, abouts[name], tuple(Game(**row) for row in rows))
+        check_games(table, name, entry.games)
+        entries.setdefault(group, []).append(entry)
+    return entries
+
+
+def check_games(table: Table, name: str, games: Sequence[Game]) -> None:
+    """Raise an error if games were played by old rules, or some are missing."""
+    for env, rules in {(game.env, game.rules) for game in games}:
+        if rules != game_rules(env_variant(env)):
+            raise ValueError(
+                f"{table}, {name}: its rules are {shown(rules)}, allowed: {game_rules(env_variant(env))!r}"
+            )
+    played = [game.deal for game in games]
+    if table == "leaderboard" and sorted(played, key=str) not in (
+        sorted(STANDARD, key=str),
+        sorted((*STANDARD, *HELD_OUT), key=str),
+    ):
+        raise ValueError(
+            f"{table}, {name}: has {len(played)} deals, allowed: {STANDARD[0]}-{STANDARD[-1]}, with or "
+            f"without {HELD_OUT[0]}-{HELD_OUT[-1]}; python -m agents leaderboard add plays them"
+        )
+
+
+def read_games(table: Table, entry: str) -> list[Game]:
+    """The games of an entry; empty if there is none."""
+    return [Game(**row) for row in read_rows(table).get(entry, ())]
+
+
+def read_leaderboard() -> dict[str, list[Entry]]:
+    """The entries of the leaderboard by game, the best first: by games won, then by cards home."""
+
+    def rank(entry: Entry) -> tuple[float, float, str]:
+        return -entry.summary.win_rate, -entry.summary.cards_home, entry.name
+
+    return {game: sorted(entries, key=rank) for game, entries in read_entries("leaderboard").items()}
+
+
+# ------------------------------------------------------------------------------------- the rest
 
 
 def deals_text(part: range) -> str:
@@ -134,133 +262,19 @@ def sentence(error: ValidationError) -> str:
     return f"{key + ': ' if key else ''}{first['msg']}, not {shown(first['input'])}"
 
 
-def check_name(name: str) -> str:
-    """Check a policy's name on the leaderboard, which is also part of its file names."""
-    if not re.fullmatch("[a-z0-9][a-z0-9.-]{0,39}", name) or name.endswith("."):
+def check_entry(table: Table, entry: str) -> tuple[str, str]:
+    """The group and the name of an entry, which are also parts of file names."""
+    name = "[a-z0-9][a-z0-9.-]{0,39}"
+    if not re.fullmatch(name if table == "family" else f"{name}/{name}", entry) or entry.endswith("."):
         raise ValueError(
-            f"name is {shown(name)}, allowed: at most 40 small letters, digits, - and ., such as my-policy"
+            f"entry is {shown(entry)}, allowed in the table {table}: "
+            f"{'NAME' if table == 'family' else 'GROUP/NAME'}, each at most 40 small letters, digits, - and ."
         )
-    return name
+    group, _, rest = entry.partition("/")
+    return group, rest or group
 
 
 def weights_hash(folder: Path) -> str | None:
     """A hash of the weights of a run or model folder, sixteen hexadecimal digits; None without weights."""
     path = model_folder(folder) / "model.safetensors"
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else None
-
-
-Stored = TypeVar("Stored")
-
-
-def read_stored(path: Path, kind: type[Stored]) -> Stored:
-    """Read and validate a JSON file.
-
-    Raises
-    ------
-    ValueError
-        The message names the file, the key and what is allowed.
-    """
-    try:
-        return TypeAdapter(kind).validate_json(path.read_text(encoding="utf-8"))
-    except ValidationError as error:
-        raise ValueError(f"{path}: {sentence(error)}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: cannot be read ({getattr(error, 'strerror', 'not text')})") from None
-
-
-def read_about(path: Path) -> About:
-    """The description of a policy, from its JSON file; see :func:`read_stored`."""
-    about = read_stored(path, About)
-    if about.policy != path.stem:
-        raise ValueError(
-            f"{path}: its policy is {shown(about.policy)}, allowed: the file's name, {path.stem!r}"
-        )
-    return about
-
-
-def write_about(path: Path, about: About) -> None:
-    """Write the JSON file of a policy."""
-    write_json(path, asdict(about))
-
-
-def read_entry(store: Path, game: str, name: str) -> Entry:
-    """A policy's validated rows of a game.
-
-    Raises
-    ------
-    ValueError
-        The message names the file and the error.
-    """
-    path = store / game / f"{name}.jsonl"
-    if not path.is_file():
-        raise ValueError(f"{path}: not found")
-    games = read_games(path)
-    _check(path, env_variant(game), name, games)
-    standard, held_out = (_part(path, games, part) for part in parts())
-    return Entry(game, read_about(path.with_suffix(".json")), standard, held_out)
-
-
-def _part(path: Path, games: Sequence[Game], part: range) -> tuple[Game, ...]:
-    """The games of a set of deals, in order; the final test may be missing completely."""
-    of_part = {game.deal: game for game in games if game.deal in part}
-    missing = [deal for deal in part if deal not in of_part]
-    if missing and (of_part or part is STANDARD):
-        raise ValueError(
-            f"{path}: {len(missing)} of deals {part[0]}-{part[-1]} are missing, the first is {missing[0]}; "
-            "python -m agents leaderboard add plays them"
-        )
-    return () if missing else tuple(of_part[deal] for deal in part)
-
-
-def _check(path: Path, variant: Variant, name: str, games: Sequence[Game]) -> None:
-    """Raise an error if rows are of another game or policy, or impossible."""
-    action_sets = {game.moves for game in games}
-    if len(action_sets) > 1:
-        raise ValueError(f"{path}: its moves are {' and '.join(sorted(action_sets))}, allowed: one of them")
-    expected = {
-        "env": (env_id(variant),),
-        "policy": (name,),
-        "rules": (game_rules(variant),),
-        "moves": ("one card", "supermove") if variant.moves == "one card" else (variant.moves,),
-    }
-    for game in games:
-        where = f"{path}: deal {shown(game.deal)}"
-        for key, allowed in expected.items():
-            if getattr(game, key) not in allowed:
-                names = " or ".join(map(repr, allowed))
-                raise ValueError(f"{where}: its {key} is {shown(getattr(game, key))}, allowed: {names}")
-        if game.deal not in STANDARD and game.deal not in HELD_OUT:
-            raise ValueError(
-                f"{where}, allowed: {STANDARD[0]}-{STANDARD[-1]} and {HELD_OUT[0]}-{HELD_OUT[-1]}"
-            )
-        home, cards = game.cards_home, variant.cards
-        if game.won != (home == cards) or home > cards or (game.won and game.truncated):
-            raise ValueError(
-                f"{where}: won is {game.won} and truncated {game.truncated} with {home} of {cards} cards home"
-            )
-        if game.steps > step_limit(variant):
-            raise ValueError(f"{where}: its steps are {game.steps}, allowed: at most {step_limit(variant)}")
-    deal, times = next(iter(Counter(game.deal for game in games).most_common(1)), (None, 0))
-    if times > 1:
-        raise ValueError(f"{path}: deal {shown(deal)} occurs {times} times, allowed: once")
-
-
-def read_store(store: Path) -> dict[str, list[Entry]]:
-    """All entries by the name of their game, the best first."""
-    entries: dict[str, list[Entry]] = {}
-    for folder in sorted(path for path in store.glob("*") if path.is_dir()):
-        if env_variant(folder.name).name != folder.name:
-            raise ValueError(
-                f"{folder}: its name is {folder.name!r}, allowed: {env_variant(folder.name).name!r}"
-            )
-        for name in sorted({path.stem for path in folder.iterdir()}):
-            entries.setdefault(folder.name, []).append(read_entry(store, folder.name, name))
-    for of_game in entries.values():
-        of_game.sort(key=rank)
-    return entries
-
-
-def rank(entry: Entry) -> tuple[float, float, str]:
-    """Sort key, the better policy first: by games won, then by cards home."""
-    summary = entry.summary
-    return -summary.win_rate, -summary.cards_home, entry.about.policy

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from agents.reports.stored import Training
-from solitaire_env.evaluation import Game, Summary, mcnemar, summarize
+from solitaire_env.evaluation import Game, Summary, mcnemar, summarize, wilson_interval
 
 
 def summary_table(rows: Sequence[tuple[str, str, Summary]]) -> str:
@@ -41,14 +41,18 @@ def table(head: list[str], rows: list[list[str]], texts: int = 1) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in (head, rules, *rows))
 
 
-def won(games: tuple[Game, ...]) -> str:
+def share(wins: int, games: int) -> str:
+    """A share of games, with Wilson's interval."""
+    low, high = wilson_interval(wins, games)
+    return f"{100 * wins / games:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def won(games: Sequence[Game]) -> str:
     """Games won, with Wilson's interval; a dash without games."""
-    s = summarize(games)
-    low, high = s.win_interval
-    return f"{100 * s.win_rate:.1f} % [{100 * low:.1f}, {100 * high:.1f}]" if games else "-"
+    return share(sum(game.won for game in games), len(games)) if games else "-"
 
 
-def home(games: tuple[Game, ...]) -> str:
+def home(games: Sequence[Game]) -> str:
     """Cards home, with the bootstrap interval; a dash without games."""
     s = summarize(games)
     return f"{s.cards_home:.1f} [{s.cards_interval[0]:.1f}, {s.cards_interval[1]:.1f}]" if games else "-"

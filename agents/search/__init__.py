@@ -2,5 +2,5 @@
 
 :class:`~agents.search.solver.Solver` finds out whether a game can be won, and how.
 :class:`~agents.search.player.Searcher` is a policy: it simulates its likeliest moves on sampled stock orders,
-continues each with a network or playouts, and makes the move with the best mean.
+plays each to its end, and makes the move with the best mean.
 """

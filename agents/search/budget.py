@@ -13,23 +13,15 @@ class Budget:
     """Maximum number of candidate moves, the likeliest."""
     min_prob: float = 0.003
     """Minimum prior probability of a candidate move."""
-    depth: int = 0
-    """Moves that the network plays in a simulation after the candidate."""
-    playouts: bool = True
-    """Continue each simulation with the linear policy to the end of the game, instead of using the network's
-    value."""
     prior_weight: float = 0.001
     """Weight of the logarithm of the prior probability. A win is worth 1, and so are all cards home."""
     milliseconds: float | None = None
     """Time of a move, used instead of the number of simulations. Results then depend on the machine."""
     nodes: int = 1_000_000
     """Where nothing is hidden: maximum number of moves that the solver plays for a game; 0: no solver."""
-    verify: int = 0
-    """Where nothing is hidden: maximum number of moves that the solver plays to check that a likely move
-    still wins; such a move is made. 0: follow the solver's line."""
 
     def __post_init__(self) -> None:
-        for name, least in (("simulations", 2), ("candidates", 1), ("depth", 0), ("nodes", 0), ("verify", 0)):
+        for name, least in (("simulations", 2), ("candidates", 1), ("nodes", 0)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} is {getattr(self, name)}, allowed: at least {least}")
         if not 0 <= self.prior_weight < float("inf"):

@@ -1,11 +1,10 @@
 """A policy that searches with the information of a player.
 
 Before each move it simulates the likeliest candidates of a network on sampled stock orders: every order of
-the unseen cards has the same probability. After a redeal it remembers the order of the stock. In each
-simulation the network plays some moves and its value estimates the position reached, or the linear policy
-plays to the end. Candidates share the stock orders, and each round drops the worse half of them (sequential
-halving: Karnin, Koren, Somekh, "Almost Optimal Exploration in Multi-Armed Bandits", 2013), so that most
-simulations are spent where the choice is close.
+the unseen cards has the same probability. After a redeal it remembers the order of the stock. The linear
+policy plays each simulation to its end. Candidates share the stock orders, and each round drops the worse
+half of them (sequential halving: Karnin, Koren, Somekh, "Almost Optimal Exploration in Multi-Armed Bandits",
+2013), so that most simulations are spent where the choice is close.
 
 It reads only the ``cards`` observation, which does not contain the stock. Where nothing is hidden it searches
 for a winning line (:mod:`agents.search.solver`) and follows it.
@@ -86,8 +85,7 @@ class Searcher(Policy):
     variant
         The game.
     player
-        The network that proposes moves, plays simulations and values positions. It is changed to compute in
-        float32.
+        The network that proposes moves. It is changed to compute in float32.
     budget
         The search budget of a move.
     """
@@ -103,10 +101,6 @@ class Searcher(Policy):
                 f"{player.information!r}, allowed for search: 'cards' and 'player'"
             )
         self.budget = budget or Budget()
-        if player.value is None and player.temperature is None and not self.budget.playouts:
-            raise ValueError(
-                "the network has no value head, which search without playouts needs, allowed: another network"
-            )
         self.moves = player.moves
         self.variant = variant.with_rules(moves=player.moves)
         self.player = player.in_32_bits()
@@ -155,9 +149,7 @@ class Searcher(Policy):
     @property
     def fingerprint(self) -> str:
         """The fingerprint of network and budget."""
-        # Stored games have the fingerprint that was made when min_prob was called least.
-        budget = str(self.budget).replace("min_prob=", "least=")
-        return hashlib.sha256(f"{self.player.fingerprint} {budget}".encode()).hexdigest()[:16]
+        return hashlib.sha256(f"{self.player.fingerprint} {self.budget}".encode()).hexdigest()[:16]
 
     def _memory(self, game: int | None, observation: Array) -> Memory:
         if game is None:
@@ -189,9 +181,7 @@ class Searcher(Policy):
             if memory.plan is None:
                 memory.plan = self._plan(self._row(observation), self.budget.nodes)
             if (planned := memory.plan.get(observation.tobytes())) is not None:
-                if self.budget.verify == 0 or memory.idle >= idle:
-                    return planned
-                return self._verified(observation, mask, planned, memory)
+                return planned
         random = np.random.default_rng(int(chance * 2**53))
         if memory.repeats >= MAX_REPEATS:
             return int(random.choice(np.flatnonzero(mask)))
@@ -302,32 +292,16 @@ class Searcher(Policy):
         state, rules, n = self.batch.state, self.batch.rules, len(orders)
         stocks = np.tile(orders, (len(left), 1))
         todo = self._place(observation, stocks, trials.actions[left].repeat(n))
-        generator = th.Generator().manual_seed(int(random.integers(2**62)))
-        still = np.zeros(self.batch.size, dtype=np.int64)
-        for step in range(self.budget.depth + 1):
-            still += 1
-            still[(self.batch.events.went_home > 0) | (self.batch.events.advanced > 0)] = 0
-            todo &= (state.status == 0) & (still < PATIENCE)
-            rows = np.flatnonzero(todo)
-            self.simulated_moves += len(rows)
-            if len(rows) == 0 or step == self.budget.depth:
-                break
-            self.actions[rows] = self._draw(rows, generator)
-            self.batch.step(self.actions, todo)
-        if self.budget.playouts:
-            self.simulated_moves += play_to_end(
-                rules, state, self.batch.events, rows, self.weights, PATIENCE, self.autoplay, self.line,
-                self.scratch,
-            )  # fmt: skip
+        random.integers(2**62)  # stored games were played with one more number drawn here
+        rows = np.flatnonzero(todo & (state.status == 0))
+        self.simulated_moves += len(rows) + play_to_end(
+            rules, state, self.batch.events, rows, self.weights, PATIENCE, self.autoplay, self.line,
+            self.scratch,
+        )  # fmt: skip
         m = len(stocks)
         results = state.home[:m] / rules.cards + (state.status[:m] == 1)
-        if len(rows) and not self.budget.playouts:
-            results[rows] += self._values(rows)
         trials.sums[left] += results.reshape(len(left), n).sum(1)
         trials.counts[left] += n
-
-    def _seen(self, rows: Array) -> tuple[Array, Array]:
-        return self.batch.observations()[rows], self.batch.state.mask[rows]
 
     @th.inference_mode()
     def _score(self, observations: Array, masks: Array) -> tuple[Scores, th.Tensor]:
@@ -336,26 +310,6 @@ class Searcher(Policy):
         choices = player.choices(observations, masks)
         seen = player.network.score(th.from_numpy(np.ascontiguousarray(observations)), choices)
         return seen, seen.scores if player.temperature is None else seen.scores / player.temperature
-
-    @th.inference_mode()
-    def _draw(self, rows: Array, generator: th.Generator) -> Array:
-        """Draw moves from the network's probabilities."""
-        seen, logits = self._score(*self._seen(rows))
-        noise = th.empty_like(logits).exponential_(generator=generator).clamp_(min=1e-30).log_()
-        actions: Array = seen.actions[seen.choose(logits - noise)].numpy()
-        return actions
-
-    @th.inference_mode()
-    def _values(self, rows: Array) -> Array:
-        """The network's values of games, float ``[n]``."""
-        if self.player.temperature is not None:
-            seen, _ = self._score(*self._seen(rows))
-            highest: Array = seen.highest(seen.scores).numpy()
-            return highest
-        assert self.player.value is not None
-        observations = th.from_numpy(np.ascontiguousarray(self._seen(rows)[0]))
-        values: Array = self.player.value(self.player.network.value(observations))[:, 0].numpy()
-        return values
 
     # ------------------------------------------------------------------------------ nothing hidden
 
@@ -385,18 +339,3 @@ class Searcher(Policy):
         actions = np.zeros(self.batch.size, dtype=np.int64)
         actions[0] = action
         self.batch.step(actions, todo)
-
-    def _verified(self, observation: Array, mask: Array, planned: int, memory: Memory) -> int:
-        """The likeliest move after which the solver finds a win, or the planned move."""
-        candidates, probabilities = self._candidates(observation, mask, memory)
-        for action in map(int, candidates[: self.budget.candidates]):
-            if action == planned or probabilities[action] < self.budget.min_prob:
-                break
-            self.batch.set_row(0, self._row(observation))
-            self._play(action)
-            won = int(self.batch.state.home[0]) == self.batch.rules.cards
-            plan = self._plan(self.batch.state.rows[0].copy(), self.budget.verify)
-            if won or plan:
-                memory.plan = plan
-                return action
-        return planned

@@ -13,26 +13,12 @@ import tyro
 
 from agents import evaluate, solve, train
 from agents.evaluate import main
-from solitaire_env import evaluation, get_variant
-from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import read_games
-from solitaire_env.policies.greedy import Greedy
 from solitaire_env.policies.random import Random
 from solitaire_env.transcripts import parse_transcript
 
 ROOT = Path(__file__).parents[2]
 GREEDY = ("--policy", "greedy", "--env", "Solitaire/BusyAces-v0", "--deals", "0:40", "--quiet")
-
-
-class FirstLegal:
-    name = "first legal"
-
-    def __init__(self, spec: GameSpec) -> None:
-        self.actions = spec.num_actions
-
-    def __call__(self, observations: Any, masks: Any) -> Any:
-        assert masks.shape[1] == self.actions
-        return masks.argmax(1)
 
 
 def printed(capsys: pytest.CaptureFixture[str], *args: str | Path) -> str:
@@ -54,17 +40,6 @@ def test_two_runs_print_the_same_bytes(capsys: pytest.CaptureFixture[str]) -> No
     assert first.stdout.decode() == printed(capsys, *GREEDY) == printed(capsys, *GREEDY, "--num-envs", "3")
     policy = ("--policy", "random", "--env", "eights-down", "--deals", "0:20", "--quiet")
     assert printed(capsys, *policy) == printed(capsys, *policy)
-
-
-def test_the_table_has_rates_and_intervals(capsys: pytest.CaptureFixture[str]) -> None:
-    head, blank, *table = printed(capsys, *GREEDY).splitlines()
-    assert head == "Solitaire/BusyAces-v0, deals 0:40, intervals of 95 %" and not blank
-    assert table[0].startswith("policy  moves") and table[0].endswith("truncated  repeated")
-    done = evaluation.evaluate(Greedy(GameSpec(get_variant("busy-aces"))), "busy-aces", range(40)).summary
-    low, high = done.win_interval
-    assert table[1].startswith("greedy  one card     40")
-    assert f"{100 * done.win_rate:.1f} %  [{100 * low:.1f}, {100 * high:.1f}]" in table[1]
-    assert f"{done.cards_home:.1f}" in table[1]
 
 
 def test_evaluate_writes_games_summary_and_transcripts(
@@ -112,27 +87,14 @@ def test_house_rules_and_action_sets_are_applied(capsys: pytest.CaptureFixture[s
         assert {(game.moves, game.rules) for game in read_games(path)} == {(moves, rules)}
 
 
-def test_a_custom_policy_is_evaluated(capsys: pytest.CaptureFixture[str]) -> None:
-    policy = ("--policy", "tests.agents.test_evaluate:FirstLegal", "--env", "forty-thieves", "--deals", "0:3")
-    assert "tests.agents.test_evaluate:FirstLegal  one card      3" in printed(capsys, *policy, "--quiet")
-
-
 REFUSED = [
     (["--policy", "greedi"], ["'greedi'", "random, greedy"]),
-    (["--policy", "runs/none-7"], ["'runs/none-7'"]),
-    (["--policy", "no_such_module:Class"], ["'no_such_module:Class'"]),
     (["--policy", "math:pi"], ["'math:pi'", "float"]),
     (["--env", "Solitaire/BusyAce-v0"], ["'Solitaire/BusyAce-v0'", "Solitaire/BusyAces-v0"]),
-    (["--env", "busy-ace"], ["'busy-ace'", "busy-aces"]),
     (["--deals", "all"], ["'all'", "FIRST:END"]),
-    (["--deals", "9:3"], ["'9:3'", "FIRST:END"]),
     (["--deals", "0:5,3"], ["'0:5,3'", "twice"]),
-    (["--deals", "99999999999999999999"], ["99999999999999999999"]),
-    (["--deals", "ms:0"], ["ms:0"]),
     (["--num-envs", "0"], ["num_envs is 0"]),
     (["--games", "no/such/folder/games.jsonl"], ["no/such/folder/games.jsonl"]),
-    (["--games", "."], ["'.'"]),
-    (["--json", "no/such/folder/x.json"], ["no/such/folder/x.json"]),
     (["--transcripts", "README.md"], ["README.md"]),
     (["--games", "README.md"], ["README.md, line 1", "not a game"]),
 ]
@@ -183,20 +145,6 @@ def test_ctrl_c_keeps_finished_games(
     printed(capsys, *policy, "--games", games)
     done = read_games(games)
     assert [game.deal for game in done] == [*range(30)] and all(game in done for game in kept)
-
-
-SOLVE = ("eights-down", "--deal", "7", "--quiet")
-
-
-@pytest.mark.parametrize("command, arguments", [("evaluate", GREEDY), ("solve", SOLVE)])
-def test_torch_is_imported_only_for_networks(command: str, arguments: tuple[str, ...]) -> None:
-    code = f"""
-import sys
-from agents.{command} import main
-main({arguments!r})
-sys.exit("torch" in sys.modules)
-"""
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)
 
 
 @pytest.mark.parametrize("command", [evaluate, solve, train])

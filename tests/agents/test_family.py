@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from agents.commands import family_table
 from agents.config import ConfigError, TrainConfig, make_config
 from agents.learners.training_env import make_env
 from agents.networks.family import FamilyReader
-from agents.reports import family
-from agents.reports.family import read_rows
+from agents.reports.family import read_file
 from agents.runs.config_files import dump_config, load_config
 from agents.runs.models import load_model
 from agents.train import main
@@ -26,7 +23,7 @@ from solitaire_env.evaluation import evaluate
 from solitaire_env.family import SPLITS, TRAIN
 from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.policies.network import CompiledNetwork, load_network
-from solitaire_env.variants import VARIANTS, get_variant
+from solitaire_env.variants import get_variant
 from tests.agents.test_train import assert_refused, command, progress
 from tests.policies.model_folders import edit_card, played, spec_of, write_model
 
@@ -126,7 +123,7 @@ def test_training_evaluates_the_network_on_each_game(trained: tuple[Path, str]) 
     assert (run / "held_out.csv").is_file() and (run / "curve.csv").is_file()
     card = json.loads((run / "model" / "model.json").read_text())
     assert (card["env"], card["games"], card["moves"]) == (FAMILY, GAMES, "supermove")
-    rows = read_rows(run / "evaluation" / "network.rows")
+    rows = read_file(run / "evaluation" / "network.rows")
     assert {game: row.moves for game, row in rows.items()} == {
         "klondike": "sequence", "freecell": "supermove", "busy-aces": "supermove",
     }  # fmt: skip
@@ -250,123 +247,3 @@ def test_a_damaged_card_is_refused(run: Path, tmp_path: Path, values: dict[str, 
     edit_card(folder, **values)
     with pytest.raises(ValueError, match=words):
         load_policy(folder, "klondike")
-
-
-# -------------------------------------------------------------------------------------- the table
-
-
-@pytest.fixture
-def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """The command with its own store and three games, one of which was not trained on."""
-    games = [get_variant(name) for name in ("double-rail", "freecell", "busy-aces")]
-    monkeypatch.setattr(family, "RESULTS", tmp_path / "results")
-    monkeypatch.setattr(family, "PAGE", tmp_path / "family.md")
-    monkeypatch.setattr(family_table, "VARIANTS", games)
-    monkeypatch.setattr(family, "VARIANTS", games)
-    return lambda *words: command("--deals", "0:3", "--quiet", *words, of=family_table.main)
-
-
-def test_the_table_is_written_from_stored_rows(
-    table: Callable[..., Any], run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert table(run).status == 0
-    page = (tmp_path / "family.md").read_text()
-    page_of_run = page
-    page, specialists = page.split("## Beside specialists")
-    assert "| trained |" in specialists and "| FreeCell |" in specialists and "Double Rail" not in specialists
-    shipped = read_rows(tmp_path / "results" / "shipped.jsonl")
-    assert {game: row.fingerprint for game, row in shipped.items()} == {
-        game: load_policy("shipped", game).fingerprint for game in ("freecell", "busy-aces")
-    }
-    seen, trained = page.split("## Games that it was trained on")
-    assert "Double Rail" in seen and "FreeCell" in trained and "Double Rail" not in trained
-    rows = read_rows(tmp_path / "results" / "network.jsonl")
-    assert list(rows) == ["double-rail", "freecell", "busy-aces"]
-    row = rows["busy-aces"]
-    assert (row.moves, row.deals, row.played) == ("supermove", "0:3", 3)
-    assert row.fingerprint == load_policy(run, "busy-aces").fingerprint
-    done = evaluate(load_policy(run, "busy-aces"), "busy-aces", range(3)).summary
-    assert (row.won, row.cards_home) == (done.wins, round(done.cards_home / 104, 4))
-    assert table("--check").status == 0
-
-    def plays(*_: Any) -> Any:
-        raise AssertionError("all games are stored")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(family, "_play", plays)
-        assert table(run).status == 0
-    (tmp_path / "family.md").write_text("old")
-    assert table("--check").status == 1
-    # A model folder alone does not have the cost of its training, which stays.
-    assert table(run / "model").status == 0
-    assert (tmp_path / "family.md").read_text() == page_of_run
-
-
-def test_an_interrupted_table_resumes(
-    table: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    play = family._play
-    asked: list[str] = []
-
-    def interrupted(policy: Any, variant: Any, *rest: Any) -> Any:
-        asked.append(variant.name)
-        if len(asked) == 2:
-            raise KeyboardInterrupt
-        return play(policy, variant, *rest)
-
-    monkeypatch.setattr(family, "_play", interrupted)
-    assert table().status == 130
-    assert list(read_rows(tmp_path / "results" / "greedy.jsonl")) == ["double-rail"]
-    assert table().status == 0
-    games = ["double-rail", "freecell", "busy-aces"]
-    assert asked == ["double-rail", "freecell", "freecell", "busy-aces", *games, "freecell", "busy-aces"]
-    assert "No network has been stored yet." in (tmp_path / "family.md").read_text()
-
-
-def test_other_deals_and_other_networks_are_refused(
-    table: Callable[..., Any], run: Path, tmp_path: Path
-) -> None:
-    assert table(run).status == 0
-    assert_refused(table(run, "--deals", "0:2"), "was played on deals 0:3", "--force")
-    from safetensors.numpy import load_file
-
-    from tests.policies.model_folders import edit_weights
-
-    other = Path(shutil.copytree(run / "model", tmp_path / "other"))
-    head = load_file(other / "model.safetensors")["head.weight"]
-    edit_weights(other, head__weight=head * 2)
-    assert_refused(table(other), "another network")
-    assert table(other, "--force").status == 0
-    single = write_model(tmp_path / "single", spec_of("busy-aces", "supermove"))
-    assert_refused(table(single), "trained on a single game")
-
-
-def test_the_page_lists_games_where_the_network_is_worse(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(family, "RESULTS", tmp_path)
-    names = [variant.name for variant in VARIANTS[:4]]
-    shares = {
-        "network": [(90, 0.9), (1, 0.2), (0, 0.5), (0, 0.3)],
-        "greedy": [(10, 0.5), (60, 0.8), (0, 0.2), (0, 0.3)],
-    }
-    for policy, of_policy in shares.items():
-        rows = {
-            name: family.Row(
-                name, policy, "one card", "0" * 16, "0:100", 100, won, home, (home - 0.01, home + 0.01), 0.0
-            )
-            for name, (won, home) in zip(names, of_policy, strict=True)
-        }
-        family.write_rows(family.rows_file(policy), rows)
-    about = {"games": names[:1], "training": {"steps": 5_000_000, "minutes": 3.0}, "weights": "0" * 16}
-    family.about_file().write_text(json.dumps(about))
-    page = family.page()
-    first, second, third, fourth = (variant.title for variant in VARIANTS[:4])
-    unseen, trained = page.split("## Games that it was trained on")
-    assert (
-        f"better in 1 of 3 games, worse in 1; in 1 the intervals overlap. **Worse than greedy:** {second}"
-        in unseen
-    )
-    assert f"No difference is seen in {fourth}." in unseen and third in unseen
-    assert "better in 1 of 1 games" in trained and first in trained
-    assert "trained on 1 games (5.0 M steps, 3.0 min)" in page

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from importlib import import_module
 
 import pytest
@@ -13,12 +12,8 @@ from agents.__main__ import COMMANDS, main
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_a_main_and_its_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert callable(import_module(COMMANDS[name][0]).main)
-    with (
-        pytest.raises(SystemExit)
-        if name not in ("ablations", "leaderboard", "search-results")
-        else nullcontext()
-    ):
-        assert main([name, "--help"]) == 0
+    with pytest.raises(SystemExit):
+        main([name, "--help"])
     out = capsys.readouterr().out
     assert "usage: python -m agents" in out
 

@@ -7,11 +7,11 @@ import os
 import re
 import signal
 import urllib.request
-from itertools import islice
 from pathlib import Path
 
 import pytest
 
+from agents.reports.stored import read_rows
 from tests.container.image import PROJECT, Image
 
 pytestmark = pytest.mark.container
@@ -65,9 +65,7 @@ def test_stored_games_are_played_without_a_compiler(image: Image) -> None:
     """A notice on stderr would report that something is compiled."""
     output, errors, code = image.run(["python", "-c", PLAY])
     assert (errors, code) == ("", 0)
-    stored = (PROJECT / "results/leaderboard/busy-aces/shipped.jsonl").open(encoding="utf-8")
-    with stored:
-        rows = [json.loads(line) for line in islice(stored, DEALS)]
+    rows = read_rows("leaderboard")["busy-aces/shipped"][:DEALS]
     expected = [[row[key] for key in ("deal", "won", "cards_home", "steps")] for row in rows]
     assert [json.loads(line) for line in output.splitlines()] == expected
 

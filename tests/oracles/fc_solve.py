@@ -1,18 +1,20 @@
 """fc-solve as a player of our games: its Eight Off is our Eights Down.
 
-:mod:`agents.commands.fc_solve` runs it and translates its moves. These are replayed in our environment and on
-a separate board of fc-solve, and after each move both must show the same position.
+fc-solve (Freecell Solver by Shlomi Fish, Debian package freecell-solver-bin) reads a board and prints winning
+moves. They are replayed in our environment and on a separate board of fc-solve, and after each move both must
+show the same position.
 
-As a script this prints a solution in the format of ``solutions/``::
-
-    python -m tests.oracles.fc_solve ms:617 spaces=any > tests/oracles/solutions/ms-617-any.txt
+Places have different numbers in both programs: cells are alike, and so are spaces. We fill the lowest one,
+fc-solve any of them. With a single deck, the last card identifies a place. fc-solve also moves whole piles to
+a space, which only renames a pile: we have no such action.
 """
 
 from __future__ import annotations
 
-import shlex
+import os
+import re
+import shutil
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,25 +22,26 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 
-from agents.commands.fc_solve import (
-    EIGHT_OFF,
-    HOME,
-    Answer,
-    Move,
-    ask,
-    board_text,
-    command,
-    need,
-    our_action,
-    place,
-    read_answer,
-    take,
-)
 from solitaire_env.core.deals import Deal
-from solitaire_env.variants import Variant
+from solitaire_env.variants import Variant, get_variant
 from tests.reference import ReferenceGame, ReferenceRules, suit
 
 ENV_ID = "solitaire_env:Solitaire/EightsDown-v0"
+
+EIGHT_OFF = get_variant("eights-down")
+
+SPACES = {"any": "all", "kings": "kings"}
+"""Not for games whose spaces stay empty: there fc-solve omits legal moves that empty a pile."""
+BUILDS = {"same suit": "suit", "alternate color": "alternate_color", "any suit": "rank"}
+
+HOME = "the foundations"
+"""The foundations, as fc-solve calls them."""
+_MOVE = re.compile(rf"Move (a|\d+) cards? from ((?:stack|freecell) \d+) to ((?:stack|freecell) \d+|{HOME})")
+_VERDICTS = {
+    "This game is solveable.": "won",
+    "I could not solve this game.": "impossible",
+    "Iterations count exceeded.": "given up",
+}
 
 HERE = Path(__file__).parent
 
@@ -68,6 +71,129 @@ def without_stock(decks: int = 1, cells: int = 8, **rules: str) -> Variant:
 
 class Disagreement(AssertionError):
     """fc-solve and our environment disagree."""
+
+
+# ------------------------------------------------------------------------------ running fc-solve
+
+
+class Move(NamedTuple):
+    """A move; its places are named as in fc-solve: ``stack 0``, ``freecell 3``, ``the foundations``."""
+
+    cards: int
+    source: str
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.cards} from {self.source} to {self.target}"
+
+
+class Answer(NamedTuple):
+    """fc-solve's result for a board."""
+
+    verdict: str
+    """``won``, ``impossible`` or ``given up``."""
+    moves: list[Move]
+    """The winning moves, if it is won."""
+    positions: int
+    """Number of positions searched, including the first."""
+
+
+def need(program: str) -> str:
+    """The path of one of Freecell Solver's programs."""
+    path = shutil.which(program)
+    if path is None:
+        raise FileNotFoundError(f"{program} is not installed, on Debian: apt-get install freecell-solver-bin")
+    return path
+
+
+def command(variant: Variant, *options: str) -> list[str]:
+    """The command that runs fc-solve; its standard input is the board."""
+    flags = [
+        ("--freecells-num", str(variant.cells), variant.cells != EIGHT_OFF.cells),
+        ("--stacks-num", str(variant.piles), variant.piles != EIGHT_OFF.piles),
+        ("--decks-num", str(variant.decks), variant.decks != EIGHT_OFF.decks),
+        ("--empty-stacks-filled-by", SPACES[variant.spaces], variant.spaces != EIGHT_OFF.spaces),
+        ("--sequences-are-built-by", BUILDS[variant.build], variant.build != EIGHT_OFF.build),
+    ]
+    differing = [word for flag, value, differs in flags if differs for word in (flag, value)]
+    return ["fc-solve", "--game", "eight_off", *differing, "-m", "-sel", *options]
+
+
+def ask(variant: Variant, board: str, *options: str) -> str:
+    """The output of fc-solve for a board."""
+    need("fc-solve")
+    done = subprocess.run(
+        command(variant, *options),
+        input=board,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "FREECELL_SOLVER_QUIET": "1"},
+    )
+    return done.stdout + done.stderr
+
+
+def board_text(board: ReferenceGame) -> str:
+    """A board with no card home, in fc-solve's format: the cells, then the piles, bottom card first."""
+    cells = [f"Freecells: {' '.join(''.join(cell) or '-' for cell in board.cells)}"] if board.cells else []
+    return "".join(f"{line}\n" for line in (*cells, *map(" ".join, board.tableau)))
+
+
+def read_answer(printed: str) -> Answer:
+    """The moves and the result in the output lines of fc-solve."""
+    moves, verdict, positions = [], None, 0
+    for line in printed.splitlines():
+        if line.startswith("Move "):
+            move = _MOVE.fullmatch(line)
+            if move is None:
+                raise ValueError(f"fc-solve printed an unknown move: {line!r}")
+            moves.append(Move(1 if move[1] == "a" else int(move[1]), move[2], move[3]))
+        elif line in _VERDICTS:
+            verdict = _VERDICTS[line]
+        elif count := re.fullmatch(r"Total number of states checked is (\d+)\.", line):
+            positions = int(count[1])
+    if verdict is None:
+        raise ValueError(f"fc-solve printed no verdict: {printed[-300:]!r}")
+    return Answer(verdict, moves, positions)
+
+
+# -------------------------------------------------------------------------- its moves as our actions
+
+
+def place(board: ReferenceGame, name: str) -> list[str]:
+    """The cards of a stack or a freecell on fc-solve's board."""
+    kind, number = name.split()
+    return (board.tableau if kind == "stack" else board.cells)[int(number)]
+
+
+def our_action(theirs: ReferenceGame, move: Move, ours: ReferenceGame, spaces: str) -> str | None:
+    """The text of our action for a move of fc-solve, or None if the move only renames a pile.
+
+    ``spaces`` is the variant's rule for filling spaces.
+    """
+    names = {pile[-1]: f"t{n}" for n, pile in enumerate(ours.tableau, 1) if pile}
+    names |= {cell[-1]: f"c{n}" for n, cell in enumerate(ours.cells, 1) if cell}
+    source = place(theirs, move.source)
+    start = names[source[-1]]
+    if move.target == HOME:
+        return f"{start}>f"
+    if target := place(theirs, move.target):
+        return f"{start}>{names[target[-1]]}"
+    if move.target.startswith("freecell"):
+        return f"{start}>c"
+    if move.source.startswith("stack") and move.cards == len(source):
+        return None
+    several = move.cards > 1 and spaces == "any"
+    return f"{start}x{move.cards}>s" if several else f"{start}>s"
+
+
+def take(board: ReferenceGame, move: Move) -> list[str]:
+    """Make a move of fc-solve on its board; return the moved cards. Cards that go home are removed."""
+    source = place(board, move.source)
+    cards = source[-move.cards :]
+    del source[-move.cards :]
+    if move.target != HOME:
+        place(board, move.target).extend(cards)
+    return cards
 
 
 # ---------------------------------------------------------------------------------------- replay
@@ -207,31 +333,3 @@ def read_impossible() -> list[Impossible]:
             variant = without_stock(int(decks), int(cells), build=build, spaces=spaces)
             deals.append(Impossible(variant, parse_deal(deal), int(positions)))
     return deals
-
-
-def solution_text(deal: Deal, **rules: str) -> str:
-    """The solution of a deal as a text to be stored."""
-    env = make_env(**rules)
-    env.reset(options={"deal": deal})
-    variant = EIGHT_OFF.with_rules(**rules)
-    board = board_text(shown(env))
-    printed = ask(variant, board, *TO_WIN)
-    version = subprocess.run([need("fc-solve"), "--version"], capture_output=True, text=True).stdout
-    head = {
-        "deal": deal,
-        "build": variant.build,
-        "spaces": variant.spaces,
-        "command": f"FREECELL_SOLVER_QUIET=1 {shlex.join(command(variant, *TO_WIN))} < BOARD | grep '^[A-Z]'",
-        "version": version.splitlines()[1],
-    }
-    lines = [f"{name}: {value}" for name, value in head.items()]
-    return "\n".join([*lines, "", board, *(line for line in printed.splitlines() if line[:1].isupper()), ""])
-
-
-def main(deal: str, *rules: str) -> None:
-    """Print the solution of a deal, under house rules such as ``spaces=any``."""
-    print(solution_text(parse_deal(deal), **dict(rule.split("=") for rule in rules)), end="")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

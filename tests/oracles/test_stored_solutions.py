@@ -8,13 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.oracles.fc_solve import (
-    EIGHT_OFF,
     Disagreement,
     Move,
     Stored,
-    ask,
     board_text,
-    command,
     make_env,
     read_answer,
     read_stored,
@@ -58,20 +55,6 @@ def test_stored_solutions_have_moves_of_every_kind() -> None:
     assert set(kinds) == KINDS
 
 
-def test_fc_solve_plays_its_eight_off() -> None:
-    """No rule is changed for Eights Down, and only the different ones for house rules."""
-    assert command(EIGHT_OFF) == ["fc-solve", "--game", "eight_off", "-m", "-sel"]
-    flags = ["--empty-stacks-filled-by", "all", "--sequences-are-built-by", "alternate_color"]
-    other = command(EIGHT_OFF.with_rules(build="alternate color", spaces="any"), "-mi", "5")
-    assert other == ["fc-solve", "--game", "eight_off", *flags, "-m", "-sel", "-mi", "5"]
-
-
-def test_a_missing_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(FileNotFoundError, match="fc-solve is not installed, on Debian: apt-get install"):
-        ask(EIGHT_OFF, "")
-
-
 # -------------------------------------------------------------------- a replay sees what is wrong
 
 
@@ -97,23 +80,6 @@ def test_a_replay_detects_another_position() -> None:
     moves = [*solution.answer.moves[:number], move._replace(cards=move.cards - 1)]
     with pytest.raises(Disagreement, match=f"move {number + 1} of .* leads to another position, expected"):
         replay(make_env(), "ms:1", moves)
-
-
-def test_a_replay_detects_missing_cards() -> None:
-    with pytest.raises(Disagreement, match="fc-solve has only nothing there"):
-        replay(make_env(), 7, [Move(1, "freecell 7", "stack 0")])
-
-
-def test_a_replay_detects_a_game_that_does_not_end() -> None:
-    solution = stored("7")
-    with pytest.raises(Disagreement, match=r"are \(False, False, 51\), expected \(True, True, 52\)"):
-        replay(make_env(), 7, solution.answer.moves[:-1])
-
-
-def test_a_replay_detects_a_game_that_ends_too_soon() -> None:
-    solution = stored("7")
-    with pytest.raises(Disagreement, match="our game has ended before it"):
-        replay(make_env(), 7, [*solution.answer.moves, Move(1, "stack 0", "freecell 0")])
 
 
 def test_other_house_rules_are_detected() -> None:

@@ -6,7 +6,6 @@ import json
 import time
 from pathlib import Path
 
-import optuna
 import pytest
 from ray.cluster_utils import Cluster
 
@@ -116,40 +115,6 @@ def test_an_error_of_a_worker_is_one_line() -> None:
     out, err = driver.communicate(timeout=60)
     assert driver.returncode == 2 and out == ""
     assert err.splitlines()[-1].startswith("error: no Ray cluster at 127.0.0.1:1")
-
-
-TUNE = """
-Solitaire/BusyAces-v0:
-  moves: supermove
-  minutes: null
-  total_steps: 600
-  num_envs: 8
-  n_steps: 32
-  hidden: [8]
-  width: 8
-  dig_out: 1
-  init_linear_temperature: 1.0
-  held_out_deals: null
-"""
-
-
-@pytest.mark.slow
-def test_a_study_runs_trials_on_the_cluster(two_nodes: Cluster, tmp_path: Path) -> None:
-    config = tmp_path / "config.yaml"
-    config.write_text(TUNE)
-    study = tmp_path / "study.db"
-    command = (
-        "agents", "tune", str(config), "--study", str(study), "--runs", str(tmp_path / "runs"),
-        "--deals", "200000:200010", "--quiet", "--ray", two_nodes.address,
-    )  # fmt: skip
-    assert "2 scored" in run(*command, "--trials", "2")
-    assert "3 scored" in run(*command, "--trials", "3"), "the study is continued"
-    assert (tmp_path / "study-best.yaml").exists()
-    trials = optuna.load_study(study_name="tune", storage=f"sqlite:///{study}").trials
-    runs = {Path(trial.user_attrs["run"]) for trial in trials}
-    # A trial whose worker is lost is trained again in another folder: count the folders of the study.
-    assert len(trials) == len(runs) == 3
-    assert all((folder / "model" / "model.safetensors").exists() for folder in runs)
 
 
 @pytest.mark.slow

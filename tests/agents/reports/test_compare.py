@@ -10,7 +10,6 @@ import torch as th
 from agents.config import TrainConfig, make_config
 from agents.networks import NETWORKS
 from agents.reports.compare import compare
-from agents.reports.plots import read_played
 from agents.runs.folders import policy_name
 from agents.runs.models import save_model
 from solitaire_env.evaluation import read_games
@@ -40,5 +39,3 @@ def test_a_run_named_like_a_baseline_has_its_own_row(
     assert f"Deals that only {own} won" in table and f"{own} wins " in table
     assert played[own] != played["greedy"]
     assert (run / "best_game.txt").is_file()
-    folders = {one.policy: one.folder for one in read_played(sorted((run / "evaluation").iterdir()))}
-    assert folders == {"random": "", "greedy": "", "linear": "", own: name}

@@ -1,0 +1,304 @@
+"""Pages and tables written from the stored results (:mod:`agents.reports.stored`). No game is played."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from agents.reports import family, stored
+from agents.reports.model_card import model_card
+from agents.reports.solver_results import SolverResult, contradictions, solver_results, solver_table
+from agents.reports.stored import Entry, read_abouts, read_entries, read_leaderboard, weights_hash
+from agents.reports.tables import against, cost, home, table, won
+from solitaire_env import VARIANTS, env_id
+from solitaire_env.evaluation import Game, summarize
+from solitaire_env.family import TRAIN
+from solitaire_env.policies import shipped
+from solitaire_env.registration import env_variant, step_limit
+
+Solved = Mapping[int | str, SolverResult]
+"""Solver results by deal."""
+README: Path = stored.ROOT / "README.md"
+SEARCH_PAGE: Path = stored.ROOT / "docs" / "explanation" / "search-and-solver.md"
+MARK: Final = "<!-- {} -->\n"
+"""Before and after a table."""
+
+
+def whole_pages() -> dict[Path, str]:
+    """The texts of ``docs/reference/leaderboard.md`` and ``docs/reference/family.md``, by path.
+
+    They are not stored: the docs' configuration writes them before it builds the docs.
+
+    Raises
+    ------
+    ValueError
+        If a stored result is impossible.
+    """
+    reference = stored.ROOT / "docs" / "reference"
+    return {reference / "leaderboard.md": leaderboard_page(), reference / "family.md": family_page()}
+
+
+def stored_pages() -> dict[Path, str]:
+    """The texts of the files in the repository that have tables of results, by path.
+
+    These are the README, ``docs/explanation/search-and-solver.md`` and the model cards.
+
+    Raises
+    ------
+    ValueError
+        If a stored result is impossible, or is of another network than the shipped one.
+    """
+    entries = read_leaderboard()
+    out = {
+        README: with_tables(README, {"leaderboard": readme_table(entries)}),
+        SEARCH_PAGE: with_tables(SEARCH_PAGE, {"search": search_table(entries), "solver": solver_table()}),
+    }
+    for game in shipped.shipped_games():
+        folder = shipped.SHIPPED / game
+        entry = entry_of(entries, game, "shipped")
+        if entry is not None and entry.about.weights != weights_hash(folder):
+            raise ValueError(
+                f"leaderboard, {game}/shipped: played by another network than that in {folder}; "
+                f"python -m agents leaderboard add leaderboard {game}/shipped --force plays it again"
+            )
+        out[folder / "README.md"] = model_card(folder, entry)
+    return out
+
+
+def with_tables(path: Path, tables: Mapping[str, str]) -> str:
+    """A page with the tables between its marks replaced.
+
+    Raises
+    ------
+    ValueError
+        If it does not have two marks of each.
+    """
+    text = path.read_text(encoding="utf-8")
+    for name, written in tables.items():
+        mark = MARK.format(name)
+        parts = text.split(mark)
+        if len(parts) != 3:
+            raise ValueError(f"{path}: has {len(parts) - 1} lines {mark.strip()!r}, allowed: 2")
+        text = mark.join((parts[0], written + "\n", parts[2]))
+    return text
+
+
+def entry_of(entries: Mapping[str, Sequence[Entry]], game: str, policy: str) -> Entry | None:
+    """The entry of a policy."""
+    return next((entry for entry in entries.get(game, ()) if entry.name == policy), None)
+
+
+def range_text(part: range) -> str:
+    """A set of deals in the format of tables."""
+    return f"{part[0]}-{part[-1]}"
+
+
+# --------------------------------------------------------------------------------- leaderboard
+
+LEADERBOARD: Final = """# Leaderboard
+
+All figures come from the games stored in `results/`: deals {standard} of each game, the best policy first.
+All policies play by the published rules. If a policy chooses among supermoves, each supermove is played as
+single moves.
+
+- **won:** games won, with Wilson's 95 % interval; **cards home:** with a bootstrap interval.
+- **of known winnable:** games won / standard deals that the
+  [solver](../explanation/search-and-solver.md#the-solver) or a policy of this page has won.
+- **won, {held_out}:** the final test, on deals that no choice was based on.
+- **against the one above:** deals that only this policy won : deals that only the one above it won;
+  McNemar's exact two-sided p. If neither won any: the p of Wilcoxon's signed-rank test on cards home.
+- **ms a move:** processor time per chosen move, on one thread, {side} games in parallel.
+
+{games}
+## The policies
+
+{policies}
+
+[Ship a network](../how-to/evaluate.md#ship-a-network-add-to-the-leaderboard) says how to add yours.
+
+## Ablations
+
+Trainings that differ in one setting from the first of their table. `results/ablations.json` has their
+configurations. [What was tried](../explanation/what-was-tried.md) has the conclusions.
+
+{ablations}
+"""
+
+
+def leaderboard_page() -> str:
+    """The leaderboard of every game, and the ablations."""
+    entries, solved = read_leaderboard(), solver_results()
+    games = [variant.name for variant in VARIANTS if variant.name in entries]
+    made = {(e.name, e.about.author or "", e.about.made) for of_game in entries.values() for e in of_game}
+    return LEADERBOARD.format(
+        standard=range_text(stored.STANDARD),
+        held_out=range_text(stored.HELD_OUT),
+        side=stored.TIMED_ENVS,
+        games="\n".join(game_section(game, entries[game], solved.get(game, {})) for game in games),
+        policies=table(["policy", "author", "what it is"], [[f"`{p}`", a, m] for p, a, m in sorted(made)], 3),
+        ablations="\n\n".join(
+            f"### {name}\n\n{ablation_table(trained)}" for name, trained in read_entries("ablations").items()
+        ),
+    )
+
+
+def game_section(game: str, entries: Sequence[Entry], solved: Solved) -> str:
+    """The part of the leaderboard about a game."""
+    variant = env_variant(game)
+    winnable = known_winnable(entries, solved)
+    of_winnable = [f"of {len(winnable)} known winnable"] if winnable else []
+    head = ["policy", "moves", "won", *of_winnable, "cards home", f"won, {range_text(stored.HELD_OUT)}"]
+    head += ["against the one above", "ms a move", "training"]
+    rows = []
+    tests = ["-", *(against(worse.standard, better.standard) for better, worse in pairwise(entries))]
+    for entry, test in zip(entries, tests, strict=True):
+        row = [
+            f"`{entry.name}`",
+            entry.games[0].moves,
+            won(entry.standard),
+            *([f"{100 * entry.summary.wins / len(winnable):.1f} %"] if winnable else []),
+            home(entry.standard),
+            won(entry.of(stored.HELD_OUT)),
+            test,
+            f"{entry.about.ms_per_move:.2g}",
+            cost(entry.about.training),
+        ]
+        rows.append([*map(narrow, row)])
+    return (
+        f"## {variant.title}\n\n`{env_id(variant)}`: built by {variant.build}; spaces: {variant.spaces}; "
+        f"moves: {variant.moves}; at most {step_limit(variant)} steps.\n\n{table(head, rows, texts=2)}\n"
+    )
+
+
+def narrow(cell: str) -> str:
+    """A cell of two lines without further breaks: the figure, and its interval or time."""
+    for before, after in ((" [", "<br>["), (", p ", "<br>p "), ("steps, ", "steps<br>")):
+        cell = cell.replace(before, after)
+    return cell.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def known_winnable(entries: Sequence[Entry], solved: Solved) -> set[int | str]:
+    """The standard deals of a game that the solver or a policy has won.
+
+    Raises
+    ------
+    ValueError
+        If a policy has won a deal that the solver proved unwinnable.
+    """
+    for entry in entries:
+        if wrong := contradictions(solved, entry.games):
+            raise ValueError(
+                f"{entry.group}: `{entry.name}` won deal {wrong[0]}, which the solver proved unwinnable: "
+                "the solver or the rules are wrong"
+            )
+    by_solver = {deal for deal, row in solved.items() if row.won and deal in stored.STANDARD}
+    return by_solver | {game.deal for entry in entries for game in entry.standard if game.won}
+
+
+def ablation_table(trained: Sequence[Entry]) -> str:
+    """The trainings of an ablation, compared with the first."""
+    first = min(trained, key=lambda entry: int(entry.name))
+    head = ["", "training", "deals", "won", "cards home", "wins only here : wins only baseline"]
+    rows = [
+        [
+            entry.about.made,
+            cost(entry.about.training),
+            f"{len(entry.games)}",
+            won(entry.games),
+            home(entry.games),
+            "-" if entry is first else against(entry.games, first.games),
+        ]
+        for entry in sorted(trained, key=lambda entry: int(entry.name))
+    ]
+    return table(head, rows)
+
+
+# ------------------------------------------------------------------------------- tables in pages
+
+
+def readme_table(entries: Mapping[str, Sequence[Entry]]) -> str:
+    """Games won and cards home by the project's policies."""
+    names = ("random", "greedy", "greedy-supermoves", "linear", "shipped")
+    head = ["", *(f"`{name}`" for name in names), f"`shipped`, {range_text(stored.HELD_OUT)}"]
+    rows = []
+    for variant in VARIANTS:
+        played = [entry_of(entries, variant.name, name) for name in names]
+        if any(played):
+            last = played[-1].of(stored.HELD_OUT) if played[-1] else ()
+            cells = [short(entry.standard if entry else ()) for entry in played]
+            rows.append([variant.title, *cells, short(last)])
+    return table(head, rows)
+
+
+def short(games: Sequence[Game]) -> str:
+    """Games won and cards home, without intervals; a dash without games."""
+    s = summarize(games)
+    return f"{100 * s.win_rate:.1f} %, {s.cards_home:.1f}" if games else "-"
+
+
+def search_table(entries: Mapping[str, Sequence[Entry]]) -> str:
+    """Search and the shipped networks on the same deals."""
+    head = ["", "simulations x depth", "deals", "won", "cards home", "`shipped`, the same deals"]
+    head += ["only search : only `shipped`", "s a game"]
+    rows = []
+    searched = read_entries("search")
+    for variant in VARIANTS:
+        alone = entry_of(entries, variant.name, "shipped")
+        by_deal = {game.deal: game for game in alone.games} if alone else {}
+        for entry in sorted(searched.get(variant.name, ()), key=lambda e: e.about.seconds_per_game or 0):
+            same = [by_deal[game.deal] for game in entry.games if game.deal in by_deal]
+            rows.append(
+                [
+                    variant.title,
+                    entry.name.replace("x", " x ").replace("-", ", "),
+                    f"{len(entry.games)}",
+                    won(entry.games),
+                    home(entry.games),
+                    f"{won(same)}, {home(same)}" if same else "-",
+                    against(entry.games, same) if len(same) == len(entry.games) else "-",
+                    f"{entry.about.seconds_per_game:.1f}",
+                ]
+            )
+    return table(head, rows)
+
+
+# -------------------------------------------------------------------------------------- family
+
+FAMILY: Final = """# One network, many games
+
+One network was trained on {games} games ({cost}). It reads the same features of each legal move in every
+game, the rules of the game among them, and has the same weights for all: so it also plays games that it never
+saw.
+`greedy` and `random` need no training; `shipped` has its own network for some games. All play the same deals,
+{deals} of each game. A one-card game is played by supermoves where it takes them.
+
+- **won:** share of the deals, with Wilson's 95 % interval.
+- **cards home:** share of all cards, the mean of the deals, with a bootstrap interval. In games that are
+  hardly ever won this says more.
+
+{parts}"""
+
+
+def family_page() -> str:
+    """How well one network plays every game."""
+    rows = family.stored_rows()
+    about = read_abouts("family").get(family.NETWORK)
+    trained = about.games or () if about else TRAIN
+    untrained = [variant.name for variant in VARIANTS if variant.name not in trained]
+    deals = sorted({row.deals for of_policy in rows.values() for row in of_policy.values()})
+    parts = []
+    for title, games in (
+        ("Games that the network never saw", untrained),
+        ("Games that it was trained on", list(trained)),
+    ):
+        some = {name: of_policy for name, of_policy in rows.items() if of_policy.keys() & {*games}}
+        parts.append(
+            f"## {title}\n\n{family.means_table(some, games)}\n\n{family.compared(rows, games)}\n\n"
+            f"{family.games_table(some, games)}\n"
+        )
+    return FAMILY.format(
+        games=len(trained),
+        cost=cost(about.training if about else None),
+        deals=" and ".join(deals),
+        parts="\n".join(parts),
+    )
