@@ -16,7 +16,7 @@ import tyro
 from pydantic import ValidationError
 
 from agents.cluster import connect
-from agents.commands.options import RayAddress, check_trust, refuse_old_names, run_command, value_of
+from agents.commands.options import RayAddress, check_trust, run_command, value_of
 from agents.config import TrainConfig, explain
 from agents.learners.dataset import Positions, positions_of, read_games
 from agents.learners.replays import Game
@@ -60,7 +60,6 @@ def parse_arguments(args: list[str]) -> Arguments:
     """The command line: a configuration file, transcripts, and any key of the configuration as an option."""
     config = TrainConfig()
     rest = list(args)
-    refuse_old_names(rest)
     if rest and not rest[0].startswith("-"):
         config = load_config(Path(rest.pop(0)), value_of(rest, "--env"))
     try:

@@ -12,7 +12,6 @@ from tyro.constructors import PrimitiveConstructorSpec
 
 from agents.config import RESUMABLE, ConfigError, TrainConfig, explain
 from agents.runs.config_files import load_config
-from solitaire_env.policies.renamed_keys import RENAMED
 from solitaire_env.util.messages import shown
 
 
@@ -70,19 +69,10 @@ def value_of(args: list[str], option: str) -> str | None:
     return None
 
 
-def refuse_old_names(args: list[str]) -> None:
-    """Raise an error that gives the new name of an option that was renamed with its configuration key."""
-    for arg in args:
-        key = arg.removeprefix("--").partition("=")[0].removeprefix("no-").replace("-", "_")
-        if arg.startswith("--") and key in RENAMED:
-            raise ValueError(f"{arg}: the option is now --{RENAMED[key].replace('_', '-')}")
-
-
 def parse_options(args: list[str], kind: Callable[[TrainConfig], Options], prog: str) -> Options:
     """Parse a command line that begins with a configuration file, which ``kind`` takes."""
     config = TrainConfig()
     rest = list(args)
-    refuse_old_names(rest)
     folder = value_of(rest, "--resume")
     if folder is not None:
         config = load_config(Path(folder) / "config.yaml")

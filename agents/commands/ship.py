@@ -24,7 +24,7 @@ from agents.runs.folders import BASELINES, HISTORY, history_of, init_records
 from solitaire_env import get_variant
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.policies import shipped
-from solitaire_env.policies.model_files import CARD, WEIGHTS, parse_card
+from solitaire_env.policies.model_files import CARD, WEIGHTS
 from solitaire_env.util.files import read_json, write_json, write_text
 from solitaire_env.util.messages import shown
 
@@ -131,7 +131,7 @@ def ship(run: Run, others: list[Run], *, force: bool = False) -> Path:
     part.mkdir(parents=True)
     try:
         shutil.copyfile(run.folder / "model" / WEIGHTS, part / WEIGHTS)
-        write_json(part / CARD, parse_card(run.folder / "model" / CARD))
+        write_json(part / CARD, read_json(run.folder / "model" / CARD))
         records = init_records(run.folder, run.config)
         names = [record.relative_to(run.folder).as_posix() for record in records]
         _ship_records(run.folder, part, ",".join(names) or None)  # without paths of this machine
@@ -161,7 +161,7 @@ def _ship_records(source: Path, target: Path, init_from: str | None) -> None:
         if (source / name).is_file():
             shutil.copyfile(source / name, target / name)
     if (source / CARD).is_file():
-        write_json(target / CARD, parse_card(source / CARD))
+        write_json(target / CARD, read_json(source / CARD))
     if (source / "curve.csv").is_file():
         write_text(target / "curve.csv", thinned(source / "curve.csv"))
 

@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-import numpy as np
 import tyro
 from rich.console import Console
 from rich.table import Table
@@ -30,7 +29,6 @@ from agents.runs.folders import new_run
 from agents.runs.tracking import check_wandb, tracked
 from solitaire_env.evaluation import Summary
 from solitaire_env.evaluation.deals import parse_deals
-from solitaire_env.policies.renamed_keys import RENAMED, rename_keys
 from solitaire_env.util.files import locked, write_text
 from solitaire_env.util.messages import one_line, shown
 from solitaire_env.util.progress import ProgressLine
@@ -144,7 +142,7 @@ def suggest(trial: optuna.Trial, config: TrainConfig) -> TrainConfig:
 
 def configured(config: TrainConfig, values: dict[str, Any]) -> TrainConfig:
     """A configuration with the values of a trial."""
-    values = {RENAMED.get(name, name): value for name, value in values.items()}
+    values = dict(values)
     rate_end = values["learning_rate"] * values.pop("final_rate")
     values["learning_rate_end"] = float(f"{rate_end:.6g}")
     if "hidden" in values:
@@ -170,12 +168,10 @@ def run_trial(trial: optuna.Trial, a: Arguments, cluster: Cluster | None = None)
     due = list(PRUNE_AT)
 
     def on_update(training: TrainingCallback) -> None:
-        if not due or 100 * training.share < due[0] or not training.won:
+        if not due or 100 * training.progress.share < due[0] or training.rates is None:
             return
         step = due.pop(0)
-        trial.report(
-            float(np.mean(training.home)) / config.variant.cards + float(np.mean(training.won)), step
-        )
+        trial.report(training.rates.home / config.variant.cards + training.rates.won, step)
         if trial.should_prune():
             raise optuna.TrialPruned
 
@@ -265,8 +261,7 @@ def open_study(a: Arguments) -> optuna.Study:
     if not study.user_attrs:
         study.set_user_attr("settings", settings)
     # Keys that are newer than the study have their defaults.
-    [stored] = rename_keys(a.study, study.user_attrs["settings"])
-    before = {**asdict(TrainConfig()), **stored}
+    before = {**asdict(TrainConfig()), **study.user_attrs["settings"]}
     for name, value in settings.items():
         if before[name] != value:
             raise ConfigError(

@@ -14,7 +14,6 @@ from agents.runs.config_files import load_config
 from agents.runs.folders import history_of, init_records
 from solitaire_env import env_id
 from solitaire_env.evaluation import read_games
-from solitaire_env.policies.model_files import parse_card
 from solitaire_env.util.files import model_folder, read_json
 
 NOTE: Final = (
@@ -95,7 +94,7 @@ def training_of(folder: Path) -> Training:
 def model_card(folder: Path, entry: Entry | None) -> str:
     """The card of a shipped policy, with results if they are stored."""
     config = load_config(folder / "config.yaml")
-    card, versions = parse_card(folder / "model.json"), read_json(folder / "versions.json")
+    card, versions = read_json(folder / "model.json"), read_json(folder / "versions.json")
     training = training_of(folder)
     with safe_open(folder / "model.safetensors", framework="np") as file:
         numbers = sum(file.get_tensor(name).size for name in file.keys())  # noqa: SIM118 - no mapping

@@ -17,7 +17,6 @@ from safetensors import SafetensorError, safe_open
 from solitaire_env.core.spec import GameSpec, layout_hash
 from solitaire_env.move_features.columns import MOVE_NAMES, position_names
 from solitaire_env.move_features.reader import DIG_OUT_ROUNDS
-from solitaire_env.policies.renamed_keys import rename_keys
 from solitaire_env.util.files import read_json
 from solitaire_env.util.messages import one_line, shown
 
@@ -66,17 +65,6 @@ class Model:
         return ValueError(f"{self.folder / WEIGHTS}: not weights of this network ({one_line(error)})")
 
 
-def parse_card(path: Path) -> dict[str, Any]:
-    """The card in a file, not validated. Old names of keys are replaced (:mod:`.renamed_keys`)."""
-    card = read_json(path)
-    sizes = card.get("sizes")
-    if isinstance(sizes, dict) and ":" not in str(card.get("network")):
-        card, card["sizes"] = rename_keys(path, card, sizes)
-    else:  # a custom network names its own sizes
-        [card] = rename_keys(path, card)
-    return card
-
-
 def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
     """The card of a model folder, validated as far as possible without the weights.
 
@@ -86,7 +74,7 @@ def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
         If it cannot be read, is damaged, or its network is not one of ``kinds``.
     """
     path = folder / CARD
-    card = parse_card(path)
+    card = read_json(path)
     missing = [key for key in CARD_KEYS if key not in card]
     if missing or card["format"] != 1:
         raise ValueError(f"{path}: not a model of format 1 (missing: {', '.join(missing) or 'nothing'})")
@@ -211,7 +199,7 @@ def _check_sizes(sizes: Any, numbers: int) -> None:
         if isinstance(size, list) != (name == "hidden"):
             allowed = "a list of sizes" if name == "hidden" else "a number"
             raise ValueError(f"{one_line(name, 40)} is {shown(size)}, allowed: {allowed}")
-        least = {"width": 2, "cards_per_pile": 0}.get(name, 1)
+        least = 2 if name == "width" else 1
         if not all(type(n) is int and n >= least for n in (size if isinstance(size, list) else [size])):
             raise ValueError(f"{one_line(name, 40)} is {shown(size)}, allowed: whole numbers from {least} on")
     for name, most in (
@@ -221,10 +209,7 @@ def _check_sizes(sizes: Any, numbers: int) -> None:
     ):
         if sizes.get(name, 1) > most:
             raise ValueError(f"{name} is {sizes[name]}, allowed: 1 to {most}")
-    width, embedding, rounds, dig_out = (
-        sizes.get(name, 1) for name in ("width", "embedding", "context_rounds", "dig_out")
-    )
-    hidden = sizes.get("hidden", [])
-    layers = sum(a * b for a, b in pairwise([dig_out, *(hidden or [1])]))
-    if width * (embedding + rounds * width) + sum(hidden) + layers > numbers:
+    width, hidden = sizes.get("width", 1), sizes.get("hidden", [])
+    layers = sum(a * b for a, b in pairwise([sizes.get("dig_out", 1), *(hidden or [1])]))
+    if width * width + sum(hidden) + layers > numbers:
         raise ValueError(f"it would have more numbers than the weights, {numbers}")

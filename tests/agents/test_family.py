@@ -186,7 +186,7 @@ def test_one_card_games_are_played_by_supermoves_where_they_take_them(run: Path)
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"network": "piles"}, ["network is 'piles'", "'moves'"]),
+        ({"network": "mlp"}, ["network is 'mlp'", "'moves'"]),
         ({"observation": "features"}, ["observation is 'features'"]),
         ({"information": "thoughtful"}, ["information is 'thoughtful'"]),
         ({"learner": "playouts"}, ["learner is 'playouts'", "'ppo' or 'pqn'"]),

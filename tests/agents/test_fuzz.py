@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from functools import cache, partial
-from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -38,17 +37,12 @@ from tests.fuzz import Records, Target, Texts, as_bytes, expect, folder, try_cas
 # --------------------------------------------------------------------------------- configurations
 
 CONFIGS = [path.read_text() for path in sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))]
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
 CONFIG_TEXTS = Texts(
     [
         *CONFIGS,
         dump_config(TrainConfig()),
         dump_config(TrainConfig(env="eights-down", network="mlp", minutes=None, total_steps=7)),
         "default: {width: 32, minutes: 1}\nSolitaire/BusyAces-v0: {width: 48, moves: supermove}\n",
-        "default: &base\n  cards_per_pile: 3\nbusy-aces:\n  hidden: [64, 64]\n",
-        "busy-aces: {hidden: &a [*a]}",
-        # Aliases: a short text of a huge value.
-        "default:\n  a: &a [0]\n" + "".join(f"  {b}: &{b} [*{a}, *{a}]\n" for a, b in pairwise(LETTERS)),
     ],
     [
         *TrainConfig.__dataclass_fields__,
@@ -92,7 +86,6 @@ def check_deals(text: str, deals: list[int | str]) -> None:
 GAME = "eights-down"
 SIZES: dict[str, dict[str, Any]] = {
     "moves": {"hidden": [4, 3], "width": 4, "dig_out": 1},
-    "piles": {"width": 4, "embedding": 2, "cards_per_pile": 3, "context_rounds": 1},
     "mlp": {"hidden": [4]},
 }
 
@@ -114,7 +107,7 @@ def models() -> tuple[list[dict[str, Any]], list[bytes]]:
 @cache
 def card_texts() -> tuple[Records, Texts]:
     cards = models()[0]
-    words = [*cards[0], *cards[0]["layout"], *SIZES["piles"], *NETWORKS, "{", "}", "null", "1e5"]
+    words = [*cards[0], *cards[0]["layout"], *SIZES["moves"], *NETWORKS, "{", "}", "null", "1e5"]
     texts = Texts([json.dumps(card, indent=indent) for card in cards for indent in (None, 2)], words)
     return Records(cards, texts, plain=True), texts
 
@@ -160,7 +153,7 @@ def make_model(rng: Random, kinds: int = len(SIZES)) -> tuple[bytes | None, byte
     if kind < 0.25:
         card = json.dumps(records.make(rng)).encode()
     elif kind < 0.4:  # only the sizes: the tensors keep theirs
-        sizes = {**SIZES["piles"], **SIZES["mlp"]} if rng.random() < 0.1 else cards[place]["sizes"]
+        sizes = {**SIZES["moves"], **SIZES["mlp"]} if rng.random() < 0.1 else cards[place]["sizes"]
         sizes = Records([sizes], texts, plain=True).make(rng)
         card = json.dumps({**cards[place], "sizes": sizes}).encode()
     elif kind < 0.5:
@@ -209,7 +202,7 @@ def check_model(_: object, player: Policy) -> None:
 @cache
 def trainee() -> Any:
     """A model of a training, and two checkpoints of it, the second after an update."""
-    values = {"env": GAME, **SIZES["piles"], "num_envs": 2, "n_steps": 4, "batch_size": 4, "n_epochs": 1}
+    values = {"env": GAME, **SIZES["moves"], "num_envs": 2, "n_steps": 4, "batch_size": 4, "n_epochs": 1}
     config = make_config(values, "test")
     env = make_env(config)
     model = make_learner(config, env)

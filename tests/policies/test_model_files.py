@@ -14,9 +14,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from solitaire_env.core.spec import GameSpec, layout_hash
-from solitaire_env.policies.model_files import CARD, WEIGHTS, parse_card, read_model, read_tensors
+from solitaire_env.policies.model_files import CARD, WEIGHTS, read_model, read_tensors
 from solitaire_env.policies.network import load_network
-from solitaire_env.policies.renamed_keys import RENAMED
 from solitaire_env.variants import get_variant
 from tests.conftest import Refuses
 from tests.policies.model_folders import edit_card, edit_weights, spec_of, write_model
@@ -61,41 +60,6 @@ def test_a_model_is_read_as_it_was_written(folder: Path) -> None:
     assert model.spec.variant.moves == "supermove" and model.weights["habit"].dtype == np.float32
     edit_card(folder, safe_autoplay="gone")
     assert not read_model(folder, spec_of("busy-aces"), ("moves",)).safe_autoplay
-
-
-def old_names(table: dict[str, Any]) -> dict[str, Any]:
-    old = {new: name for name, new in RENAMED.items()}
-    return {old.get(key, key): value for key, value in table.items()}
-
-
-def test_a_model_with_old_keys_is_read_with_one_notice(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("SOLITAIRE_ENV_QUIET", "0")
-    spec = spec_of("busy-aces")
-    edit_card(folder, safe_autoplay=True)
-    model, policy = read_model(folder, spec, ("moves",)), load_network(folder, spec)
-    assert capsys.readouterr().err == ""
-    card = json.loads((folder / CARD).read_text())
-    (folder / CARD).write_text(json.dumps(old_names(card | {"sizes": old_names(card["sizes"])})))
-    assert '"sure_home": true' in (folder / CARD).read_text()
-    old = read_model(folder, spec, ("moves",))
-    assert (old.safe_autoplay, old.sizes) == (True, model.sizes)
-    assert load_network(folder, spec).fingerprint == policy.fingerprint
-    err = capsys.readouterr().err
-    assert err.startswith(f"{folder / CARD}: 'sure_home' is now 'safe_autoplay', ") and err.count("\n") == 1
-
-
-def test_stored_models_have_no_old_keys(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("SOLITAIRE_ENV_QUIET", "0")
-    root = Path(__file__).parents[2]
-    cards = [*root.glob("solitaire_env/policies/weights/**/model.json"), *root.glob("results/**/model.json")]
-    assert len(cards) > 10
-    for path in cards:
-        parse_card(path)
-    assert capsys.readouterr().err == ""
 
 
 def test_a_file_that_may_not_be_read_is_not_missing(folder: Path, refuses: Refuses) -> None:

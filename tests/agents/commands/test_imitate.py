@@ -410,7 +410,7 @@ def test_training_starts_from_a_clone(cloned: tuple[Path, str], tmp_path: Path) 
     [
         ({"env": "busy-aces"}, ["the model is for Solitaire/EightsDown-v0", "this game has"]),
         ({"width": 9}, ["'moves'", "'width': 8", "'width': 9"]),
-        ({"network": "piles"}, ["'moves'", "'piles'"]),
+        ({"network": "mlp"}, ["'moves'", "'mlp'"]),
         ({"spaces": "any"}, ["the model is for"]),
     ],
 )

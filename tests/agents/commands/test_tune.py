@@ -10,7 +10,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -188,7 +187,6 @@ def test_bad_trials_are_pruned(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({}, {"init_linear_temperature"}),
         ({"init_linear_temperature": 1.5}, set()),
-        ({"network": "piles"}, {"init_linear_temperature", "hidden"}),
         ({"network": "mlp", "stall_limit": None}, {"init_linear_temperature", "stall_limit"}),
         (
             {
@@ -214,18 +212,6 @@ def test_unused_keys_are_not_searched(values: dict[str, Any], missing: set[str])
     other = tune.suggest(study.ask(), config)
     assert other != config and own_values(other).keys() == own.keys()
     assert 0 <= other.learning_rate_end <= max(1, own["final_rate"]) * other.learning_rate
-
-
-def test_the_parameters_of_an_old_study_are_read() -> None:
-    config = TrainConfig()
-    own = own_values(replace(config, init_linear_temperature=2.0))
-    old = {"linear_start" if name == "init_linear_temperature" else name: v for name, v in own.items()}
-    assert configured(config, old) == configured(config, own)
-    study = open_study(arguments())
-    settings = study.user_attrs["settings"]
-    settings["sure_home"] = settings.pop("safe_autoplay")
-    study.set_user_attr("settings", settings)
-    open_study(arguments())
 
 
 # ---------------------------------------------------------------------------------- what is refused

@@ -31,7 +31,6 @@ from tests.conftest import Refuses
 
 SIZES: dict[str, dict[str, Any]] = {
     "moves": {"hidden": [8, 4], "width": 8, "dig_out": 3, "rollout_lookahead": 4, "relaxed_reachability": 2},
-    "piles": {"width": 8, "cards_per_pile": 4, "context_rounds": 1},
     "mlp": {"hidden": [16]},
 }
 
@@ -49,7 +48,7 @@ def play(player: Any) -> list[Game]:
     return evaluate(player, "busy-aces", range(3), max_episode_steps=60).games
 
 
-def saved(folder: Path, kind: str = "piles") -> th.nn.Module:
+def saved(folder: Path, kind: str = "mlp") -> th.nn.Module:
     """A network that plays Busy Aces with supermoves."""
     th.manual_seed(0)
     about: dict[str, Any] = {"kind": kind, "sizes": SIZES[kind]}
@@ -95,10 +94,10 @@ def test_files_have_the_mode_of_the_umask(umask: int, mode: int, tmp_path: Path)
 @pytest.mark.parametrize("value", [th.nan, th.inf])
 def test_weights_of_a_diverged_network_are_not_saved(value: float, folder: Path, refuses: Refuses) -> None:
     before = (folder / "model.safetensors").read_bytes()
-    head = th.nn.Linear(8, 1)
+    head = th.nn.Linear(16, 1)
     th.nn.init.constant_(head.weight, value)
-    network = NETWORKS["piles"](SPEC, **SIZES["piles"])
-    about: dict[str, Any] = {"kind": "piles", "sizes": SIZES["piles"], "steps": 1, "value": head}
+    network = NETWORKS["mlp"](SPEC, **SIZES["mlp"])
+    about: dict[str, Any] = {"kind": "mlp", "sizes": SIZES["mlp"], "steps": 1, "value": head}
     refuses(lambda: save_model(folder, network, SPEC, **about), "the network has diverged", "learning_rate")
     assert (folder / "model.safetensors").read_bytes() == before
 
@@ -140,8 +139,8 @@ def test_games_do_not_depend_on_num_envs(folder: Path, tmp_path: Path, kind: str
 
 
 def test_explain_returns_the_probabilities_and_values(tmp_path: Path) -> None:
-    network, value = saved(tmp_path / "plain"), th.nn.Linear(SIZES["piles"]["width"], 1)
-    save_model(tmp_path / "m", network, SPEC, kind="piles", sizes=SIZES["piles"], steps=7, value=value)
+    network, value = saved(tmp_path / "plain"), th.nn.Linear(16, 1)
+    save_model(tmp_path / "m", network, SPEC, kind="mlp", sizes=SIZES["mlp"], steps=7, value=value)
     player = load_model(tmp_path / "m", game("busy-aces"))
     other = load_model(tmp_path / "plain", game("busy-aces"))
 
@@ -192,13 +191,13 @@ def edit(folder: Path, **values: Any) -> None:
 
 def test_weights_of_another_value_head_are_refused(folder: Path, refuses: Refuses) -> None:
     weights = load_file(folder / "model.safetensors")
-    for tensor in (th.zeros(1, 9), th.zeros(2, 8)):
+    for tensor in (th.zeros(1, 9), th.zeros(2, 16)):
         save_file(
             weights | {"value_head.weight": tensor, "value_head.bias": th.zeros(1)},
             folder / "model.safetensors",
         )
         refuses(lambda: load_model(folder, game("busy-aces")), "model.safetensors", "size mismatch")
-    save_file(weights | {"value_head.weight": th.zeros(1, 8)}, folder / "model.safetensors")
+    save_file(weights | {"value_head.weight": th.zeros(1, 16)}, folder / "model.safetensors")
     refuses(lambda: load_model(folder, game("busy-aces")), "not weights of this network", "bias")
 
 
@@ -245,7 +244,7 @@ ODD = {"observation": "cards"}
             ["None actions", "315 actions"],
         ),
         (lambda folder: edit(folder, moves="fly"), ["'fly'", "'supermove'"]),
-        (lambda folder: edit(folder, sizes={"length": 3}), [CARD, "{'length': 3}", "'piles'"]),
+        (lambda folder: edit(folder, sizes={"length": 3}), [CARD, "{'length': 3}", "'mlp'"]),
         (lambda folder: edit(folder, sizes=[3]), [CARD, "[3]"]),
         (lambda folder: edit(folder, sizes={"width": "wide"}), [CARD, "'wide'"]),
         (lambda folder: edit(folder, sizes={"width": 1}), [CARD, "width is 1", "from 2 on"]),
@@ -261,21 +260,15 @@ ODD = {"observation": "cards"}
         ),
         # A network of these sizes would fill the memory before the mismatch is found.
         (lambda folder: edit(folder, sizes={"width": 20_000}), [CARD, "more numbers than the weights"]),
-        (
-            lambda folder: edit(folder, sizes={"context_rounds": 10**9}),
-            [CARD, "more numbers than the weights"],
-        ),
-        (lambda folder: edit(folder, sizes={"embedding": 10**40}), [CARD, "more numbers than the weights"]),
         (lambda folder: change(folder, lambda t: t * th.nan), [WEIGHTS, "finite 32-bit floats"]),
         (lambda folder: change(folder, th.Tensor.double), [WEIGHTS, "finite 32-bit floats"]),
         (lambda folder: (folder / CARD).write_text("[" * 100_000), [CARD, "not JSON"]),
         (lambda folder: edit(folder, layout_hash="x" * 10_000), [CARD, "damaged"]),
         (lambda folder: edit(folder, moves="x" * 10_000), [CARD, "'xxx"]),
         (
-            lambda folder: edit(folder, sizes={"width": 10}),
+            lambda folder: edit(folder, sizes={"hidden": [10]}),
             [WEIGHTS, "not weights of this network", "size mismatch"],
         ),
-        (lambda folder: edit(folder, network="mlp", sizes={}), [WEIGHTS, "not weights of this network"]),
     ],
 )
 def test_damaged_models_are_refused(
