@@ -10,11 +10,6 @@ import optuna
 import pytest
 from ray.cluster_utils import Cluster
 
-from agents.cluster import connect
-from agents.config import make_config
-from agents.learners import dataset
-from agents.learners.dataset import positions_of, read_games
-from solitaire_env.util.progress import ProgressLine
 from tests.ray.conftest import run, start
 
 GREEDY = ("agents.evaluate", "--policy", "greedy", "--env", "busy-aces", "--quiet")
@@ -150,20 +145,3 @@ def test_a_study_runs_trials_on_the_cluster(two_nodes: Cluster, tmp_path: Path) 
     # A trial whose worker is lost is trained again in another folder: count the folders of the study.
     assert len(trials) == len(runs) == 3
     assert all((folder / "model" / "model.safetensors").exists() for folder in runs)
-
-
-@pytest.mark.slow
-def test_positions_of_transcripts_are_the_same(two_nodes: Cluster, tmp_path: Path) -> None:
-    transcripts = tmp_path / "transcripts"
-    run(*GREEDY, "--deals", "2000:2060", "--transcripts", str(transcripts))
-    config = make_config({"env": "busy-aces", "moves": "one card"}, "test")
-    games = read_games((transcripts,), config, ProgressLine(True), evaluation_deals=False)
-    with pytest.MonkeyPatch.context() as patch, connect(two_nodes.address, quiet=True) as cluster:
-        for together in (7, 256):
-            patch.setattr(dataset, "GAMES_PER_BATCH", together)
-            alone, spread = (
-                positions_of(games, config, ProgressLine(True), all_games=True, memory=100, cluster=where)
-                for where in (None, cluster)
-            )
-            assert len(alone) > 5000
-            assert all((one == other).all() for one, other in zip(alone, spread, strict=True))

@@ -256,7 +256,6 @@ def command(folder: Path, *args: str | Path) -> tuple[int, str, str]:
         (["damaged.txt", "--minutes", "None", "--total-steps", "9"], ["minutes is null", "epochs"]),
         (["damaged.txt", "--gamma", "3"], ["gamma is 3.0"]),
         (["damaged.txt", "--imitation-kl-coef", "-1"], ["imitation_kl_coef is -1.0", "0 and above"]),
-        (["damaged.txt", "--start", "no/run"], ["--start: the option is now --init-from"]),
         (["damaged.txt", "--init-from", "no/run"], ["no/run/model.json: cannot be read"]),
         (
             ["damaged.txt", "--init-from", "a", "--init-linear-temperature", "1"],
