@@ -155,7 +155,7 @@ def test_train_writes_a_run_folder(trained: tuple[Path, Outcome]) -> None:
     assert versions["torch"] == version("torch") and versions["solitaire-env"]
     assert versions["processor"] and versions["processors"] == os.cpu_count() and versions["threads"] == 1
     for picture in ("curve.png", "win_rates.png", "endings.png"):
-        assert (run / picture).read_bytes().startswith(b"\x89PNG") and picture in outcome.out
+        assert (run / picture).read_bytes().startswith(b"\x89PNG")
     assert [path.name.partition(".")[0] for path in (run / "logs").iterdir()] == ["events"]
     rows = curve(run)
     assert_monotone(rows)
@@ -174,7 +174,7 @@ def test_train_prints_the_comparison_and_next_commands(trained: tuple[Path, Outc
     assert [line.split()[0] for line in table.splitlines()] == [
         "policy", "random", "greedy", "linear", "busy-aces-1",
     ]  # fmt: skip
-    for words in ("deals 0:20", "McNemar", f"run folder      {run}", "learning curve", f"--policy {run}"):
+    for words in ("deals 0:20", "McNemar", f"run folder      {run}", f"--policy {run}"):
         assert words in outcome.out
     assert "Busy Aces: training" in outcome.err and "2,048 steps" in outcome.err
 
