@@ -82,15 +82,15 @@ class Progress:
         row = (self.steps, f"{self.seconds / 60:.4f}", self.games, *texts, f"{self.speed:.0f}")
         write_row(self.run / CURVE, row)
 
-    def text(self, rates: Rates | None, baseline: str = "") -> str:
-        """The progress line; ``baseline`` follows the rates."""
+    def text(self, rates: Rates | None) -> str:
+        """The progress line."""
         share, total = self.share, self.config.total_steps
         done = f"{self.steps / 1e6:.2f}" + (f" of {total / 1e6:.2f}" if total else "")
         won = "no game has ended yet"
         if rates is not None:
             won = f"won {100 * rates.won:.1f} %, cards home {rates.home:.1f}"
         left = f"{clock(self.seconds * (1 - share) / share)} left" if share > 0.01 else "starting"
-        return f"training {bar(share)} {done} M steps, {self.speed:,.0f}/s, {won}{baseline}, {left}"
+        return f"training {bar(share)} {done} M steps, {self.speed:,.0f}/s, {won}, {left}"
 
 
 class LastGames:

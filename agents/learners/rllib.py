@@ -30,7 +30,7 @@ from agents.learners.initial_weights import initialize
 from agents.learners.parallel import MAX_GRAD_NORM
 from agents.learners.progress import WINDOW, Progress, Rates
 from agents.learners.selection import Selection
-from agents.networks import NETWORKS
+from agents.networks import network_class
 from agents.runs.folders import CURVE, cut_curve
 from agents.runs.interrupt import first_interrupt
 from agents.runs.models import save_model
@@ -119,14 +119,14 @@ class MaskedVectorEnv(gym.vector.VectorEnv[Array, Array, Array]):
 class NetworkModule(TorchRLModule, ValueFunctionAPI):
     """A network of :mod:`agents.networks` as an RLModule; its value is one linear layer more.
 
-    ``model_config`` has the keys ``network``, ``sizes``, ``spec``, and ``weights``: arrays to start from, or
-    None.
+    ``model_config`` has the keys ``config``, a configuration, and ``weights``: arrays to start from, or None.
     """
 
     def setup(self) -> None:
         """Make the network."""
-        kind, self.spec = self.model_config["network"], self.model_config["spec"]
-        self.network = NETWORKS[kind](self.spec, **self.model_config["sizes"])
+        config = self.model_config["config"]
+        self.spec = config.game
+        self.network = network_class(config.network)(self.spec, **config.network_sizes)
         self.value_net = th.nn.Linear(self.network.width, 1)
         th.nn.init.zeros_(self.value_net.weight)
         th.nn.init.zeros_(self.value_net.bias)
@@ -187,17 +187,8 @@ def make_module(config: TrainConfig, weights: Weights | None = None) -> NetworkM
     """The network of a configuration on this machine."""
     return NetworkModule(
         observation_space=None, action_space=gym.spaces.Discrete(config.game.num_actions),
-        model_config=_model_config(config, weights),
+        model_config={"config": config, "weights": weights},
     )  # fmt: skip
-
-
-def _model_config(config: TrainConfig, weights: Weights | None) -> dict[str, Any]:
-    return {
-        "network": config.network,
-        "sizes": config.network_sizes,
-        "spec": config.game,
-        "weights": weights,
-    }
 
 
 def initial_weights(config: TrainConfig) -> Weights:
@@ -242,7 +233,7 @@ def make_algorithm(config: TrainConfig, weights: Weights, runners: int, learners
         )
         .rl_module(
             rl_module_spec=RLModuleSpec(
-                module_class=NetworkModule, model_config=_model_config(config, weights)
+                module_class=NetworkModule, model_config={"config": config, "weights": weights}
             )
         )
         .callbacks(CountGames)

@@ -15,7 +15,7 @@ from agents.config import ConfigError, TrainConfig
 from agents.learners.factory import Learner, make_model
 from agents.learners.pqn import PQN, TEMPERATURE
 from agents.learners.progress import LastGames, Progress, Rates
-from agents.learners.selection import BASELINE, Selection
+from agents.learners.selection import Selection
 from agents.learners.team import Team, lead
 from agents.learners.training_env import TrainingEnv, make_env
 from agents.networks.sb3_policy import NetworkPolicy
@@ -68,12 +68,8 @@ class TrainingCallback(BaseCallback):
         for row in np.flatnonzero(self.locals["dones"]).tolist():
             self.last_games.add(self.locals["infos"][row])
             self.progress.games += 1
-        self.line.show(lambda: self.progress.text(self.rates, self._baseline()))
+        self.line.show(lambda: self.progress.text(self.rates))
         return not self.interrupt.requested and self.progress.share < 1.0
-
-    def _baseline(self) -> str:
-        rate = self.selection.baseline_rate
-        return "" if rate is None else f" ({BASELINE}: won {100 * rate:.1f} %)"
 
     def _on_rollout_end(self) -> None:
         progress = self.progress

@@ -120,18 +120,6 @@ NETWORKS = {
 }
 
 
-def test_mixed_devices_are_an_error(accelerator: None) -> None:
-    away, here = th.ones(3, device=AWAY), th.ones(3)
-    assert isinstance(away, Elsewhere) and not isinstance(here, Elsewhere)
-    assert ((away + 1) * th.tensor(2.0)).cpu().tolist() == [4.0, 4.0, 4.0]
-    with pytest.raises(RuntimeError, match="tensors on meta and on cpu"):
-        away + here
-    with pytest.raises(RuntimeError, match="numpy"):
-        away.numpy()
-    with pytest.raises(RuntimeError, match="tensors on meta and on cpu"):
-        th.nn.Linear(3, 2, device=AWAY)(here)
-
-
 @pytest.mark.training
 @pytest.mark.proof
 @pytest.mark.parametrize("name", NETWORKS)

@@ -17,7 +17,7 @@ from agents.learners.training_env import make_env
 from agents.networks.family import FamilyReader
 from agents.reports import family
 from agents.reports.family import read_rows
-from agents.runs.config_files import dump_config, load_config
+from agents.runs.config_files import load_config
 from agents.runs.models import load_model
 from agents.train import main
 from solitaire_env import load_policy
@@ -26,13 +26,11 @@ from solitaire_env.evaluation import evaluate
 from solitaire_env.family import SPLITS, TRAIN
 from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.policies.network import CompiledNetwork, load_network
-from solitaire_env.variants import VARIANTS, get_variant
+from solitaire_env.variants import get_variant
 from tests.agents.test_train import assert_refused, command, progress
 from tests.policies.model_folders import edit_card, played, spec_of, write_model
 
 GAMES = ["klondike", "freecell", "busy-aces"]
-UNSEEN = ["double-rail", "russian-solitaire", "zebra", "penguin"]
-"""They have other observations and actions than those of the training."""
 VALUES: dict[str, Any] = {
     "games": GAMES, "moves": "supermove", "minutes": None, "total_steps": 3000, "width": 8,
     "hidden": [8, 4], "num_envs": 24, "n_steps": 32, "batch_size": 128, "threads": 1, "stall_limit": 10,
@@ -140,21 +138,10 @@ def test_a_family_training_can_be_resumed(run: Path, tmp_path: Path) -> None:
     assert progress(copy)["steps"] >= 4000
 
 
-def test_ppo_starts_from_a_family_trained_by_pqn(tmp_path: Path) -> None:
-    values = VALUES | {"learner": "pqn", "held_out_deals": None, "total_steps": 1500, "eval_deals": "0:1"}
-    (tmp_path / "pqn.yaml").write_text(json.dumps({FAMILY: values}))
-    outcome = command(tmp_path / "pqn.yaml", "--runs", tmp_path, of=main)
-    assert outcome.status == 0, outcome.err
-    values |= {"learner": "ppo", "init_from": str(tmp_path / "family-1")}
-    (tmp_path / "ppo.yaml").write_text(json.dumps({FAMILY: values}))
-    outcome = command(tmp_path / "ppo.yaml", "--runs", tmp_path, of=main)
-    assert outcome.status == 0, outcome.err
-
-
 # ------------------------------------------------------------------------------------- playing
 
 
-@pytest.mark.parametrize("game", UNSEEN)
+@pytest.mark.parametrize("game", ["zebra", "penguin"])
 def test_the_network_plays_games_it_was_not_trained_on(run: Path, game: str) -> None:
     policy = load_policy(run, game)
     assert isinstance(policy, CompiledNetwork)
@@ -162,7 +149,7 @@ def test_the_network_plays_games_it_was_not_trained_on(run: Path, game: str) -> 
     assert len(games) == 2 and all(row.steps > 0 for row in games)
 
 
-@pytest.mark.parametrize("game", [*GAMES, *UNSEEN])
+@pytest.mark.parametrize("game", ["klondike", "zebra"])
 def test_torch_and_the_compiled_network_agree(run: Path, game: str) -> None:
     spec = GameSpec(get_variant(game))
     slow, fast = load_model(run / "model", spec), load_network(run, spec)
@@ -187,13 +174,8 @@ def test_one_card_games_are_played_by_supermoves_where_they_take_them(run: Path)
     ("values", "words"),
     [
         ({"network": "mlp"}, ["network is 'mlp'", "'moves'"]),
-        ({"observation": "features"}, ["observation is 'features'"]),
-        ({"information": "thoughtful"}, ["information is 'thoughtful'"]),
         ({"learner": "playouts"}, ["learner is 'playouts'", "'ppo' or 'pqn'"]),
         ({"moves": "sequence"}, ["moves is 'sequence'", "null or 'supermove'"]),
-        ({"build": "any suit"}, ["build is 'any suit'", "null"]),
-        ({"safe_autoplay": True}, ["safe_autoplay is True"]),
-        ({"rollout_lookahead": 4}, ["rollout_lookahead is 4"]),
         ({"games": "tests"}, ["unknown variant 'tests'"]),
         ({"games": ["klondike", "klondike"]}, ["each once"]),
         ({"games": [7]}, ["games"]),
@@ -213,11 +195,6 @@ def test_games_are_a_split_or_a_list() -> None:
     assert make_config({"env": f"solitaire_env:{FAMILY}"}, "test").is_family
     with pytest.raises(ValueError, match="is many games"):
         config().variant  # noqa: B018
-
-
-def test_a_dumped_family_configuration_loads_unchanged(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text(dump_config(config()))
-    assert load_config(tmp_path / "config.yaml") == config()
 
 
 def test_commands_for_a_single_game_refuse_many(tmp_path: Path) -> None:
@@ -241,8 +218,6 @@ def test_a_model_of_one_game_cannot_initialize_a_family(tmp_path: Path) -> None:
         ({"layout_hash": "0" * 16}, "damaged"),
         ({"games": "all"}, "a list of names"),
         ({"sizes": {"hidden": [8, 4], "width": 8, "dig_out": 2}}, "reads other features"),
-        ({"sizes": {"hidden": [8, 4], "width": 8, "dig_out": 2, "family": 2}}, "family is 2"),
-        ({"sizes": {"hidden": [8, 4], "width": 8, "dig_out": 10**9, "family": 1}}, "more numbers than"),
     ],
 )
 def test_a_damaged_card_is_refused(run: Path, tmp_path: Path, values: dict[str, Any], words: str) -> None:
@@ -328,45 +303,5 @@ def test_other_deals_and_other_networks_are_refused(
 ) -> None:
     assert table(run).status == 0
     assert_refused(table(run, "--deals", "0:2"), "was played on deals 0:3", "--force")
-    from safetensors.numpy import load_file
-
-    from tests.policies.model_folders import edit_weights
-
-    other = Path(shutil.copytree(run / "model", tmp_path / "other"))
-    head = load_file(other / "model.safetensors")["head.weight"]
-    edit_weights(other, head__weight=head * 2)
-    assert_refused(table(other), "another network")
-    assert table(other, "--force").status == 0
     single = write_model(tmp_path / "single", spec_of("busy-aces", "supermove"))
     assert_refused(table(single), "trained on a single game")
-
-
-def test_the_page_lists_games_where_the_network_is_worse(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(family, "RESULTS", tmp_path)
-    names = [variant.name for variant in VARIANTS[:4]]
-    shares = {
-        "network": [(90, 0.9), (1, 0.2), (0, 0.5), (0, 0.3)],
-        "greedy": [(10, 0.5), (60, 0.8), (0, 0.2), (0, 0.3)],
-    }
-    for policy, of_policy in shares.items():
-        rows = {
-            name: family.Row(
-                name, policy, "one card", "0" * 16, "0:100", 100, won, home, (home - 0.01, home + 0.01), 0.0
-            )
-            for name, (won, home) in zip(names, of_policy, strict=True)
-        }
-        family.write_rows(family.rows_file(policy), rows)
-    about = {"games": names[:1], "training": {"steps": 5_000_000, "minutes": 3.0}, "weights": "0" * 16}
-    family.about_file().write_text(json.dumps(about))
-    page = family.page()
-    first, second, third, fourth = (variant.title for variant in VARIANTS[:4])
-    unseen, trained = page.split("## Games that it was trained on")
-    assert (
-        f"better in 1 of 3 games, worse in 1; in 1 the intervals overlap. **Worse than greedy:** {second}"
-        in unseen
-    )
-    assert f"No difference is seen in {fourth}." in unseen and third in unseen
-    assert "better in 1 of 1 games" in trained and first in trained
-    assert "trained on 1 games (5.0 M steps, 3.0 min)" in page

@@ -24,11 +24,6 @@ def test_every_link_of_the_readme_leads_to_a_file() -> None:
         assert (ROOT / target).exists(), target
 
 
-def test_the_readme_is_at_most_two_screens() -> None:
-    text = README.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 120 and len(text.split()) <= 800
-
-
 @pytest.mark.training
 @pytest.mark.parametrize("page", [README, *GUIDES], ids=lambda page: page.stem)
 def test_every_python_block_runs(page: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,18 +60,6 @@ def test_rows_are_scored_independently(name: str, kind: str) -> None:
     assert together.scores.isfinite().all() and together.features.isfinite().all()
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
-@th.no_grad()
-def test_dense_scores_are_minus_infinity_for_illegal_actions(kind: str) -> None:
-    variant = get_variant("busy-aces")
-    network = NETWORKS[kind](GameSpec(variant))
-    masks = masks_of(variant)
-    seen = network.score(positions(variant), masks)
-    dense = seen.dense(masks.shape[1])
-    assert (dense.isfinite().numpy() == (masks > 0)).all()
-    assert (dense[seen.games, seen.actions] == seen.scores).all()
-
-
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_gradient_reaches_every_parameter(name: str, kind: str) -> None:
@@ -179,15 +167,3 @@ def test_probabilities_equal_those_of_a_dense_distribution(kind: str) -> None:
     # Without masks, every action counts as legal.
     actions, _, logs = policy(given, True)
     assert logs.isfinite().all() and actions.shape == (8,)
-
-
-@pytest.mark.parametrize("kind", NETWORKS)
-def test_value_only_leaves_the_policy_unchanged(kind: str) -> None:
-    _, policy, observations, masks = policy_of(kind)
-    actions = th.from_numpy(masks.argmax(1))
-    policy.value_only = True
-    values, logs, entropy = policy.evaluate_actions(th.from_numpy(observations), actions, masks)
-    assert values.requires_grad and not logs.requires_grad and not entropy.requires_grad
-    policy.value_only = False
-    _, logs, entropy = policy.evaluate_actions(th.from_numpy(observations), actions, masks)
-    assert logs.requires_grad and entropy.requires_grad
