@@ -12,7 +12,7 @@ import pytest
 import ray
 from ray.cluster_utils import Cluster
 
-from agents.cluster import MAX_LOSSES, LostWorkersError, connect
+from agents.cluster import MAX_LOSSES, connect
 from solitaire_env.core import get_num_threads
 
 Squares = Callable[[list[int]], Iterator[list[tuple[int, int]]]]
@@ -109,7 +109,7 @@ def test_an_error_of_a_worker_is_raised_in_the_driver(two_nodes: Cluster) -> Non
 def test_an_item_that_kills_every_worker_is_an_error(two_nodes: Cluster) -> None:
     with connect(two_nodes.address, quiet=True) as connected:
         assert connected is not None
-        with pytest.raises(LostWorkersError, match=rf"{MAX_LOSSES + 1} workers in a row were lost .* \[7\]"):
+        with pytest.raises(OSError, match=rf"{MAX_LOSSES + 1} workers in a row were lost .* \[7\]"):
             list(connected.spread(prepare_death, None, range(5, 10), min_size=1, max_size=1))
 
 

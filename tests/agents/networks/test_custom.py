@@ -97,9 +97,7 @@ def test_cached_positions_score_the_same() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("no.such.module:Class", ["'no.such.module:Class'", "no"]),
         ("agents.networks:Wise", ["'agents.networks:Wise'", "Wise"]),
-        ("math:pi", ["'math:pi'", "3.14", "FeaturesNetwork", "DenseNetwork"]),
         ("torch.nn:Linear", ["Linear", "FeaturesNetwork", "DenseNetwork"]),
     ],
 )
