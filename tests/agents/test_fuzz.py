@@ -202,7 +202,7 @@ def check_model(_: object, player: Policy) -> None:
 @cache
 def trainee() -> Any:
     """A model of a training, and two checkpoints of it, the second after an update."""
-    values = {"env": GAME, **SIZES["moves"], "num_envs": 2, "n_steps": 4, "batch_size": 4, "n_epochs": 1}
+    values = {"env": GAME, "width": 4, "num_envs": 2, "n_steps": 4, "batch_size": 4, "n_epochs": 1}
     config = make_config(values, "test")
     env = make_env(config)
     model = make_learner(config, env)
