@@ -1,7 +1,7 @@
 """Distribute a list of items, such as deals, over the workers of a Ray cluster.
 
-The driver hands out chunks of items. A worker sends each result as soon as it has it. If a worker or its
-machine is lost, its items without a result are handed out again: in the end each item has one result.
+The driver hands out chunks of items. If a worker or its machine is lost, its chunk is handed out again: in
+the end each item has one result.
 
 Ray is imported only by :func:`connect`.
 """
@@ -11,14 +11,12 @@ import logging
 import os
 import socket
 import sys
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 import solitaire_env
@@ -33,35 +31,15 @@ Work = Callable[[list[Item]], Iterator[list[tuple[int, Result]]]]
 
 PACKAGES: Final = Path(solitaire_env.__file__).parent, Path(__file__).parent
 """The folders of ``solitaire_env`` and ``agents``."""
-SEND_SECONDS: Final = 0.2
-"""Results that take less time are sent together."""
 FIRST_SHARE: Final = 2 / 3
 """Size of a chunk, as a share of a worker's part of the remaining items. With a smaller share, more chunks
 end with a few items that leave a worker half idle; with a larger one, workers end at different times."""
 MAX_LOSSES: Final = 5
-"""Maximum number of times that a chunk is handed out again without a result in between."""
+"""Maximum number of times that a chunk is handed out again."""
 NO_RAY: Final = (
     "--ray needs Ray, which is not installed: pip install -e '.[train,ray]', in a virtual environment of its "
     "own, because Ray pins the version of Gymnasium"
 )
-
-
-class LostWorkersError(OSError):
-    """Workers are lost repeatedly while they work on the same items."""
-
-
-@dataclass
-class _Chunk(Generic[Item]):
-    """Items assigned to a worker."""
-
-    items: list[Item]
-    left: dict[int, Item] = field(init=False)
-    """Items without a result, by their index in the chunk."""
-    losses: int = 0
-    """Number of workers lost since the last result."""
-
-    def __post_init__(self) -> None:
-        self.left = dict(enumerate(self.items))
 
 
 class Cluster:
@@ -89,7 +67,7 @@ class Cluster:
         self, prepare: Callable[[Job], Work[Item, Result]], job: Job, items: Sequence[Item], *, min_size: int,
         max_size: int,
     ) -> Iterator[list[tuple[Item, Result]]]:  # fmt: skip
-        """Process items on workers; yield results as they are computed, in any order, one for each item.
+        """Process items on workers; yield the results of each chunk as it ends, one for each item.
 
         Parameters
         ----------
@@ -106,8 +84,8 @@ class Cluster:
 
         Raises
         ------
-        LostWorkersError
-            If workers are lost repeatedly with the same items.
+        OSError
+            If workers are lost repeatedly with the same chunk.
         Exception
             The first error that a worker raises.
         """
@@ -118,57 +96,39 @@ class Cluster:
             errors.WorkerCrashedError, errors.NodeDiedError, errors.ObjectLostError, errors.OutOfMemoryError,
             errors.LocalRayletDiedError,
         )  # fmt: skip
-        run = ray.remote(_run_chunk).options(
-            num_cpus=self.cpus, num_returns="streaming", max_retries=0, name=prepare.__module__
-        )
+        run = ray.remote(_run_chunk).options(num_cpus=self.cpus, max_retries=0, name=prepare.__module__)
         given = ray.put((prepare, job, stamp_of(PACKAGES)))
         name = uuid4().hex
         waiting = deque(items)
-        again: deque[_Chunk[Item]] = deque()
-        running: dict[Any, _Chunk[Item]] = {}
+        running: dict[Any, tuple[list[Item], int]] = {}
+        """The items of each chunk, and the number of workers that were lost with it."""
         try:
-            while waiting or again or running:
+            while waiting or running:
                 workers = self.count_workers()
                 # Some chunks wait, so that no worker is idle and a cluster that can grow sees them.
-                while (waiting or again) and len(running) < 2 * workers + 1:
-                    if again:
-                        chunk = again.popleft()
-                    else:
-                        size = max(min_size, min(max_size, int(FIRST_SHARE * len(waiting) / workers)))
-                        chunk = _Chunk([waiting.popleft() for _ in range(min(size, len(waiting)))])
-                    running[run.remote(name, given, chunk.items)] = chunk
+                while waiting and len(running) < 2 * workers + 1:
+                    size = max(min_size, min(max_size, int(FIRST_SHARE * len(waiting) / workers)))
+                    chunk = [waiting.popleft() for _ in range(min(size, len(waiting)))]
+                    running[run.remote(name, given, chunk)] = chunk, 0
                 ready, _ = ray.wait(list(running), timeout=1.0)
-                for stream in ready:
-                    chunk = running[stream]
+                for task in ready:
+                    chunk, losses = running.pop(task)
                     try:
-                        results = ray.get(next(stream))
-                    except StopIteration:
-                        del running[stream]
-                        if chunk.left:
-                            raise RuntimeError(f"no result for {shown(list(chunk.left.values()))}") from None
+                        results = ray.get(task)
                     except errors.RayTaskError as error:
                         raise error.cause from None
                     except lost_errors as error:
-                        del running[stream]
-                        again.append(_again(chunk, error))
+                        if losses >= MAX_LOSSES:
+                            raise OSError(
+                                f"{losses + 1} workers in a row were lost while they worked on "
+                                f"{shown(chunk)}; the last: {one_line(error)}"
+                            ) from None
+                        running[run.remote(name, given, chunk)] = chunk, losses + 1
                     else:
-                        chunk.losses = 0
-                        yield [(chunk.left.pop(place), result) for place, result in results]
+                        yield [(chunk[place], result) for place, result in results]
         finally:
-            for stream in running:
-                ray.cancel(stream)
-
-
-def _again(chunk: _Chunk[Item], error: Exception) -> _Chunk[Item]:
-    """The items that a lost worker has not finished."""
-    if chunk.losses >= MAX_LOSSES:
-        raise LostWorkersError(
-            f"{chunk.losses + 1} workers in a row were lost while they worked on "
-            f"{shown(list(chunk.left.values()))}; the last: {one_line(error)}"
-        ) from None
-    rest = _Chunk(list(chunk.left.values()))
-    rest.losses = chunk.losses + 1
-    return rest
+            for task in running:
+                ray.cancel(task)
 
 
 @cache
@@ -266,21 +226,13 @@ _prepared: dict[str, Any] = {}
 """The prepared function of this process, by the id of the call to :meth:`Cluster.spread`."""
 
 
-def _run_chunk(name: str, given: tuple[Any, Any, str], items: list[Any]) -> Iterator[list[Any]]:
+def _run_chunk(name: str, given: tuple[Any, Any, str], items: list[Any]) -> list[Any]:
     """Work on a chunk in a worker process."""
     work = _prepared.get(name)
     if work is None:
         _prepared.clear()  # the function of an earlier call
         work = _prepared[name] = _prepare(*given)
-    results: list[Any] = []
-    sent = time.monotonic()
-    for some in work(items):
-        results += some
-        if results and time.monotonic() - sent >= SEND_SECONDS:
-            yield results
-            results, sent = [], time.monotonic()
-    if results:
-        yield results
+    return [result for some in work(items) for result in some]
 
 
 def _prepare(prepare: Callable[[Any], Any], job: Any, stamp: str) -> Any:

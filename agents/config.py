@@ -4,13 +4,14 @@ YAML files are read in :mod:`agents.runs.config_files`.
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import asdict, field
+from collections.abc import Iterator
+from dataclasses import field
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError, ValidationInfo, field_validator
+from pydantic import ConfigDict, TypeAdapter, ValidationError, field_validator
 from pydantic.dataclasses import dataclass
 
 from agents.family import FamilySpec
@@ -68,22 +69,15 @@ class TrainConfig:
     """"ppo"; "maskable-ppo": sb3-contrib's, slower; "pqn": Q-learning; "playouts": learns which of a
     network's likely moves have the best playouts."""
     network: str = "moves"
-    """"moves" reads features of each legal move; "piles" embeds cards and shares weights between piles; "mlp"
-    is a plain multilayer perceptron; a custom network is "module:Class" (in a file only with --trust-model:
-    its module is imported)."""
+    """"moves" reads features of each legal move; "mlp" is a plain multilayer perceptron; a custom network is
+    "module:Class" (in a file only with --trust-model: its module is imported)."""
     init_linear_temperature: float | None = None
     """Start from the linear policy, with its scores divided by this temperature (ppo with moves)."""
     init_from: str | None = None
     """Model or run folder of the initial network. Several, with commas between them, are averaged: their mean
     plays better than each, if all were trained from the same network."""
     width: int = 64
-    """Size of a pile's vector (piles), or of the value's hidden layers (moves)."""
-    embedding: int = 16
-    """Size of a card's embedding (piles)."""
-    cards_per_pile: int = 8
-    """Number of cards that are read of each pile, from its playable end; 0: all (piles)."""
-    context_rounds: int = 2
-    """Rounds in which piles read a context pooled over all piles (piles)."""
+    """Size of the value's hidden layers (moves)."""
     hidden: list[int] = field(default_factory=lambda: [64, 32])
     """Sizes of the hidden layers (moves, mlp)."""
     dig_out: int = 2
@@ -124,22 +118,8 @@ class TrainConfig:
     """Number of steps at the start in which only the value head learns (ppo)."""
     ent_coef: float = 0.0
     """Weight of the entropy bonus (ppo)."""
-    vf_coef: float = 1.0
-    """Weight of the value loss; returns are at most 2 (ppo)."""
-    exploration: float = 0.1
-    """Probability of a random legal move at the start (pqn)."""
-    exploration_end: float = 0.01
-    """Probability of a random legal move from the middle of the training (pqn)."""
-    temperature: float = 0.01
-    """The trained policy draws moves with the softmax of their values divided by this (pqn)."""
     num_playouts: int = 6
     """Playouts of each likely move (playouts)."""
-    min_prob: float = 0.003
-    """Minimum probability of a move that is played out (playouts)."""
-    kl_coef: float = 0.001
-    """Weight of the KL penalty to the initial network, in units of the reward a nat (playouts)."""
-    max_grad_norm: float = 1.0
-    """Maximum norm of the gradient."""
     seed: int = 0
     """Seed of networks, deals and choices."""
     device: str = "cpu"
@@ -162,33 +142,10 @@ class TrainConfig:
         is_list = isinstance(value, list) and all(isinstance(name, str) for name in value)
         return ",".join(value) if is_list else value
 
-    @field_validator("*", mode="before")
-    @classmethod
-    def _no_truth(cls, value: Any, info: ValidationInfo) -> Any:
-        if isinstance(value, bool) != (info.field_name == "safe_autoplay"):
-            # Pydantic would convert one into the other.
-            raise ValueError(
-                f"allowed: {'a number or text' if isinstance(value, bool) else 'true and false'}"
-            )
-        return value
-
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            numbers = value if isinstance(value, list) else [value]
-            if any(isinstance(number, int) and abs(number) >= 2**63 for number in numbers):
-                raise ValueError(f"{name} is {shown(value)}, allowed: whole numbers below 2**63")
-        for conflict in FAMILY_CONFLICTS:
-            if conflict.found(self):
-                raise ValueError(conflict.message(self))
+        for error in chain(_wrong_values(self), _conflicts(self)):
+            raise ValueError(error)
         self.variants  # noqa: B018 - refuses unknown ids and impossible rules
-        for limit in LIMITS:
-            for name in limit.keys:
-                value = getattr(self, name)
-                if not limit.holds(value):
-                    raise ValueError(f"{name} is {shown(value)}, allowed: {limit.allowed}")
-        for conflict in CONFLICTS:
-            if conflict.found(self):
-                raise ValueError(conflict.message(self))
         parse_deals(self.eval_deals)
         if self.held_out_deals is not None:
             parse_deals(self.held_out_deals)
@@ -294,196 +251,124 @@ class TrainConfig:
             return {}
         if self.network == "mlp":
             return {"hidden": list(self.hidden)}
-        if self.network == "moves":
-            sizes = {"hidden": list(self.hidden), "width": self.width, "dig_out": self.dig_out}
-            further = {
-                "rollout_lookahead": self.rollout_lookahead,
-                "relaxed_reachability": self.relaxed_reachability,
-                "family": self.family or int(self.is_family),
-            }
-            return sizes | {name: n for name, n in further.items() if n}
-        return {
-            name: getattr(self, name) for name in ("width", "embedding", "cards_per_pile", "context_rounds")
+        further = {
+            "rollout_lookahead": self.rollout_lookahead,
+            "relaxed_reachability": self.relaxed_reachability,
+            "family": self.family or int(self.is_family),
         }
+        sizes = {"hidden": list(self.hidden), "width": self.width, "dig_out": self.dig_out}
+        return sizes | {name: n for name, n in further.items() if n}
 
 
 # ------------------------------------------------------------------------------------ validation
 
-
-class Limit(NamedTuple):
-    """The allowed values of some keys."""
-
-    keys: tuple[str, ...]
-    holds: Callable[[Any], bool]
-    allowed: str
-
-
-def _between(low: float, high: float, *keys: str) -> Limit:
-    """The limit of numbers in a range."""
-    return Limit(keys, lambda number: low <= number <= high, f"{low:,} to {high:,}")
-
-
+RANGES: Final = {
+    "num_envs": (1, 2**20),
+    "n_steps": (1, 2**20),
+    "batch_size": (2, 2**26),
+    "n_epochs": (1, 1000),
+    "width": (2, 2**14),
+    "dig_out": (1, 100),
+    "rollout_lookahead": (0, MAX_ROLLOUT_LOOKAHEAD),
+    "relaxed_reachability": (0, MAX_RELAXED_REACHABILITY),
+    "family": (0, 1),
+    "num_playouts": (1, 4096),
+    "threads": (0, 1024),
+    "seed": (0, 2**32 - 1),
+    "value_warmup_steps": (0, 2**62),
+    "gamma": (0, 1),
+    "gae_lambda": (0, 1),
+    "clip_range": (0, 1),
+    "ent_coef": (0, 1000),
+    "learning_rate_end": (0, 1e38),
+}
+"""The lowest and highest values of numbers. Larger networks do not fit in memory, or take hours to set up."""
+POSITIVE: Final = (
+    "learning_rate", "checkpoint_minutes", "minutes", "total_steps", "stall_limit", "init_linear_temperature",
+)  # fmt: skip
+"""Numbers that must be more than 0, if they are not null."""
+PATTERNS: Final = {
+    "network": (r"moves|mlp|[\w.]+:\w+", "'moves', 'mlp', or module:Class of a custom network"),
+    "init_from": (r"[^,]+(,[^,]+)*", "a folder, or several with commas between"),
+    "device": ("auto|cpu|mps|cuda(:[0-9]{1,3})?", "auto, cpu, mps, cuda, cuda:0, ..."),
+    "wandb": (r"[^/\\#?%:\x00-\x1f]{1,128}", "a name of at most 128 characters without / \\ # ? % :"),
+}
+"""What texts must match, and that in words."""
+FAMILY_ONLY: Final[dict[str, tuple[Any, ...]]] = {
+    "network": ("moves",),
+    "observation": ("cards",),
+    "information": ("player",),
+    "learner": ("ppo", "pqn"),
+    "moves": (None, "supermove"),
+    "build": (None,),
+    "spaces": (None,),
+    "safe_autoplay": (False,),
+    "rollout_lookahead": (0,),
+}
+"""The allowed values of keys when one network learns many games."""
 MAX_STEPS: Final = 2**26
 """Maximum of num_envs x n_steps: the steps between updates are in memory, about 500 bytes each."""
 
-LIMITS: Final = (
-    Limit(
-        ("n_epochs", "temperature", "learning_rate", "kl_coef", "max_grad_norm", "checkpoint_minutes"),
-        lambda number: number > 0,
-        "more than 0",
-    ),
-    # Larger ones do not fit in memory, or take hours to set up.
-    _between(1, 2**20, "num_envs", "n_steps"),
-    _between(1, 2**14, "embedding"),
-    _between(2, 2**14, "width"),
-    _between(1, 4096, "num_playouts"),
-    _between(1, 100, "context_rounds", "dig_out"),
-    _between(0, 1024, "threads"),
-    _between(0, MAX_ROLLOUT_LOOKAHEAD, "rollout_lookahead"),
-    _between(0, MAX_RELAXED_REACHABILITY, "relaxed_reachability"),
-    _between(0, 1, "exploration", "exploration_end", "min_prob"),
-    Limit(("batch_size",), lambda number: number >= 2, "at least 2"),
-    Limit(("temperature",), lambda number: number < 1e6, "below 1,000,000"),
-    Limit(
-        ("minutes", "total_steps", "stall_limit"),
-        lambda number: number is None or number > 0,
-        "more than 0, or null for none",
-    ),
-    Limit(
-        (
-            "cards_per_pile", "value_warmup_steps", "ent_coef", "vf_coef", "learning_rate_end",
-            "seed",
-        ),
-        lambda number: number >= 0,
-        "at least 0",
-    ),
-    Limit(("seed",), lambda number: number < 2**32, "below 2**32"),
-    Limit(
-        ("network",),
-        lambda name: bool(re.fullmatch(r"moves|piles|mlp|[\w.]+:\w+", name)),
-        "'moves', 'piles', 'mlp', or module:Class of a custom network",
-    ),
-    Limit(("family",), lambda number: number in (0, 1), "0 and 1"),
-    Limit(("gamma", "gae_lambda", "clip_range"), lambda number: 0 < number <= 1, "above 0, at most 1"),
-    Limit(
-        ("hidden",),
-        lambda sizes: len(sizes) <= 16 and all(1 <= size <= 2**14 for size in sizes),
-        f"at most 16 sizes of 1 to {2**14:,}",
-    ),
-    Limit(
-        ("init_from",),
-        lambda text: text is None or all(text.split(",")),
-        "a folder, or several with commas between",
-    ),
-    Limit(
-        ("device",),
-        lambda name: bool(re.fullmatch("auto|cpu|mps|cuda(:[0-9]{1,3})?", name)),
-        "auto, cpu, mps, cuda, cuda:0, ...",
-    ),
-    Limit(
-        ("wandb",),
-        lambda name: name is None or bool(re.fullmatch(r"[^/\\#?%:\x00-\x1f]{1,128}", name)),
-        "null, or a name of at most 128 characters without / \\ # ? % :",
-    ),
-)  # fmt: skip
+
+def _wrong_values(c: TrainConfig) -> Iterator[str]:
+    """The errors of single keys."""
+    for key, (low, high) in RANGES.items():
+        value = getattr(c, key)
+        if not low <= value <= high:
+            yield f"{key} is {shown(value)}, allowed: {low:,} to {high:,}"
+    for key in POSITIVE:
+        value = getattr(c, key)
+        if value is not None and value <= 0:
+            yield f"{key} is {shown(value)}, allowed: more than 0"
+    for key, (pattern, words) in PATTERNS.items():
+        value = getattr(c, key)
+        if value is not None and not re.fullmatch(pattern, value):
+            yield f"{key} is {shown(value)}, allowed: {words}"
+    if len(c.hidden) > 16 or not all(1 <= size <= 2**14 for size in c.hidden):
+        yield f"hidden is {shown(c.hidden)}, allowed: at most 16 sizes of 1 to {2**14:,}"
+    if c.is_family:
+        for key, allowed in FAMILY_ONLY.items():
+            if getattr(c, key) not in allowed:
+                words = " or ".join("null" if value is None else shown(value) for value in allowed)
+                yield f"{key} is {shown(getattr(c, key))} with {FAMILY_ID}, allowed: {words}"
+    elif c.games is not None:
+        yield f"games is {shown(c.games)} with env {shown(c.env)}, allowed: null, or {FAMILY_ID}"
 
 
-class Conflict(NamedTuple):
-    """Keys whose values cannot be combined."""
-
-    found: Callable[[TrainConfig], bool]
-    message: Callable[[TrainConfig], str]
-
-
-def _many_need(key: str, *allowed: Any) -> Conflict:
-    """A conflict of training many games with other values of a key."""
-    names = " or ".join("null" if value is None else shown(value) for value in allowed)
-    return Conflict(
-        lambda c: c.is_family and getattr(c, key) not in allowed,
-        lambda c: f"{key} is {shown(getattr(c, key))} with {FAMILY_ID}, allowed: {names}",
-    )
-
-
-FAMILY_CONFLICTS: Final = (
-    Conflict(
-        lambda c: c.games is not None and not c.is_family,
-        lambda c: f"games is {shown(c.games)} with env {shown(c.env)}, allowed: null, or {FAMILY_ID}",
-    ),
-    _many_need("network", "moves"),
-    _many_need("observation", "cards"),
-    _many_need("information", "player"),
-    _many_need("learner", "ppo", "pqn"),
-    _many_need("moves", None, "supermove"),
-    _many_need("build", None),
-    _many_need("spaces", None),
-    _many_need("safe_autoplay", False),
-    _many_need("rollout_lookahead", 0),
-)
-"""Conflicts of training many games; checked before the games are read."""
-
-CONFLICTS: Final = (
-    Conflict(
-        lambda c: (
-            c.init_linear_temperature is not None and (c.network != "moves" or c.init_linear_temperature <= 0)
-        ),
-        lambda c: (
-            f"init_linear_temperature is {c.init_linear_temperature} with network {c.network!r}, "
-            "allowed: null, or above 0 with 'moves'"
-        ),
-    ),
-    Conflict(
-        lambda c: c.init_linear_temperature is not None and c.learner == "pqn",
-        lambda c: (
-            f"init_linear_temperature is {c.init_linear_temperature} with learner 'pqn', which learns "
-            "values, allowed: null"
-        ),
-    ),
-    Conflict(
-        lambda c: c.init_from is not None and c.init_linear_temperature is not None,
-        lambda c: (
-            f"init_from is {shown(c.init_from)} and init_linear_temperature is {c.init_linear_temperature}, "
-            "allowed: one of them"
-        ),
-    ),
-    Conflict(
-        lambda c: c.safe_autoplay and (c.observation != "cards" or not has_safe_moves(c.variant)),
-        lambda c: (
-            f"safe_autoplay is true with observation {c.observation!r} and build {c.variant.build!r}, "
-            "allowed: false, or 'cards' and 'same suit'"
-        ),
-    ),
-    Conflict(
-        lambda c: c.rollout_lookahead > 0 and not has_safe_moves(c.variant),
-        lambda c: f"rollout_lookahead is {c.rollout_lookahead} with build {c.variant.build!r}, allowed: 0",
-    ),
-    Conflict(
-        lambda c: c.learner == "playouts" and (c.observation, c.information) != ("cards", "player"),
-        lambda c: (
-            f"learner is 'playouts' with observation {c.observation!r} and information "
-            f"{c.information!r}, allowed: 'cards' and 'player'"
-        ),
-    ),
-    Conflict(
+def _conflicts(c: TrainConfig) -> Iterator[str]:
+    """The errors of keys whose values cannot be combined."""
+    if c.minutes is None and c.total_steps is None:
+        yield "minutes and total_steps are both null, allowed: at least one of them set"
+    if c.network == "moves" and c.observation != "cards":
+        yield "network 'moves' needs observation 'cards'; network 'mlp' reads 'features'"
+    if c.init_linear_temperature is not None:
+        given = f"init_linear_temperature is {c.init_linear_temperature}"
+        if c.network != "moves":
+            yield f"{given} with network {c.network!r}, allowed: null, or network 'moves'"
+        if c.learner == "pqn":
+            yield f"{given} with learner 'pqn', which learns values, allowed: null"
+        if c.init_from is not None:
+            yield f"{given} and init_from is {shown(c.init_from)}, allowed: one of them"
+    if c.learner == "playouts" and (c.observation, c.information) != ("cards", "player"):
+        yield (
+            f"learner is 'playouts' with observation {c.observation!r} and information {c.information!r}, "
+            "allowed: 'cards' and 'player'"
+        )
+    steps = c.num_envs * c.n_steps
+    if steps > MAX_STEPS:
+        yield f"num_envs x n_steps is {steps:,}, allowed: at most {MAX_STEPS:,}"
+    if c.learner == "maskable-ppo" and steps % c.batch_size == 1:
         # The standard deviation of a single advantage is undefined.
-        lambda c: c.learner == "maskable-ppo" and c.num_envs * c.n_steps % c.batch_size == 1,
-        lambda c: (
-            f"num_envs x n_steps is {c.num_envs * c.n_steps} and batch_size {c.batch_size}: "
-            "a minibatch of one step would be left, which MaskablePPO cannot learn from"
-        ),
-    ),
-    Conflict(
-        lambda c: c.num_envs * c.n_steps > MAX_STEPS,
-        lambda c: f"num_envs x n_steps is {c.num_envs * c.n_steps:,}, allowed: at most {MAX_STEPS:,}",
-    ),
-    Conflict(
-        lambda c: c.minutes is None and c.total_steps is None,
-        lambda _: "minutes and total_steps are both null, allowed: at least one of them set",
-    ),
-    Conflict(
-        lambda c: c.network in ("moves", "piles") and c.observation != "cards",
-        lambda c: f"network {c.network!r} needs observation 'cards'; network 'mlp' reads 'features'",
-    ),
-)
+        yield (
+            f"num_envs x n_steps is {steps} and batch_size {c.batch_size}: a minibatch of one step would be "
+            "left, which MaskablePPO cannot learn from"
+        )
+    if not c.is_family and not has_safe_moves(c.variant):
+        for key in ("safe_autoplay", "rollout_lookahead"):
+            if getattr(c, key):
+                yield f"{key} is {getattr(c, key)} with build {c.variant.build!r}, allowed: only 'same suit'"
+    if c.safe_autoplay and c.observation != "cards":
+        yield f"safe_autoplay is True with observation {c.observation!r}, allowed: 'cards'"
 
 
 # ------------------------------------------------------------------------------- making a configuration

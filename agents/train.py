@@ -8,7 +8,6 @@ Biases (``wandb/``, ``wandb.txt``).
 """
 
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +20,6 @@ from agents.config import TrainConfig
 from agents.runs.folders import new_run
 from agents.runs.tracking import check_wandb, tracked
 from solitaire_env.util.files import locked
-from solitaire_env.util.progress import clock
 
 
 @dataclass
@@ -51,33 +49,17 @@ def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) 
     from agents.reports.family import compare_family
     from agents.reports.plots import plot
 
-    def say(text: str) -> None:
-        if not a.quiet:
-            print(text, file=sys.stderr, flush=True)
-
     quiet = a.quiet
-    start = time.monotonic()
     with tracked(config, run, quiet=quiet):
         ended = _learn(a, config, run, resume=resume)
-    say(f"trained in {clock(time.monotonic() - start)}")
     plot([run], run / "curve.png")
     if not ended:
         trust = " --trust-model" if ":" in config.network else ""
         print(f"Interrupted. To resume, run: python -m agents.train --resume {run}{trust}", file=sys.stderr)
         return 130
-    start = time.monotonic()
     table = (compare_family if config.is_family else compare)(config, run, quiet=quiet)
-    say(f"compared in {clock(time.monotonic() - start)}")
     print(table)
     print(f"\nrun folder      {run}")
-    for file, what in (
-        ("curve.png", "learning curve"),
-        ("model", "the network"),
-        ("best_game.txt", "its best game"),
-        ("evaluation", "every game played, JSON lines"),
-    ):
-        if (run / file).exists():
-            print(f"  {file:<14}{what}")
     _print_next(config, run)
     return 0
 
@@ -88,10 +70,8 @@ def _print_next(config: TrainConfig, run: Path) -> None:
         print(f"\nnext: python -m agents leaderboard add family network --policy {run}")
         print(f"      python -m solitaire_env watch GAME --policy {run}")
         return
-    moves = f" --moves '{config.moves}'" if config.moves else ""
     print(f"\nnext: python -m agents.evaluate --policy {run} --env {config.env_id} --deals 1000:2000")
     print(f"      python -m solitaire_env watch {config.variant.name} --policy {run}")
-    print(f"      python -m solitaire_env play {config.variant.name}{moves}")
 
 
 def _learn(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) -> bool:
@@ -106,18 +86,12 @@ def _learn(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) -> boo
         return rllib.learn(config, run, cluster, learners=a.ray_learners, resume=resume, quiet=a.quiet)
 
 
-def _budget(config: TrainConfig) -> str:
-    unit = "minute" if config.minutes == 1 else "minutes"
-    parts = [] if config.minutes is None else [f"{config.minutes:g} {unit}"]
-    parts += [] if config.total_steps is None else [f"{config.total_steps:,} steps"]
-    return " or ".join(parts)
-
-
 def _plan(config: TrainConfig) -> str:
+    budget = [] if config.minutes is None else [f"{config.minutes:g} minutes"]
+    budget += [] if config.total_steps is None else [f"{config.total_steps:,} steps"]
     return (
-        f"{config.title}: training by {config.learner} for {_budget(config)}, then a comparison with "
-        f"untrained policies on deals {config.eval_deals}. The progress line shows the time left as soon as "
-        "the speed is known."
+        f"{config.title}: training by {config.learner} for {' or '.join(budget)}, then a comparison with "
+        f"untrained policies on deals {config.eval_deals}"
     )
 
 

@@ -55,7 +55,7 @@ def _count(network: MovesNetwork, cache: FeatureCache) -> tuple[int, int]:
         scores = network.score_cached(cache, rows)
     with FlopCounterMode(display=False) as backward:
         (scores.scores.sum() + scores.features.sum()).backward()  # type: ignore[no-untyped-call]
-    entries = int(cache.packed.entry_ends[cache.count_moves(rows)])
+    entries = int(cache.packed.entry_ends[cache.ends(rows)[-1]])
     first_layer = 2 * entries * len(network.read_move.bias)  # kernels of ours, which torch does not count
     return forward.get_total_flops() + first_layer, backward.get_total_flops() + first_layer
 

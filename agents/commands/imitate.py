@@ -15,8 +15,7 @@ from typing import Annotated, Any
 import tyro
 from pydantic import ValidationError
 
-from agents.cluster import connect
-from agents.commands.options import RayAddress, check_trust, run_command, value_of
+from agents.commands.options import check_trust, run_command, value_of
 from agents.config import TrainConfig, explain
 from agents.learners.dataset import Positions, positions_of, read_games
 from agents.learners.replays import Game
@@ -47,9 +46,6 @@ class Arguments:
     """Learn also from the deals reserved for evaluation, 0-999 and 100000-100999."""
     memory: int = 2000
     """Megabytes for positions; games beyond that are left out."""
-    ray: RayAddress = None
-    """Replay the games on a Ray cluster: HOST:PORT, auto (the one that runs here), or local (a new one on
-    this machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one."""
     trust_model: bool = False
     """Import the module of a custom network that the configuration file names, which can run any code."""
     quiet: bool = False
@@ -100,8 +96,7 @@ def imitate(a: Arguments) -> tuple[Path, bool]:
     config = a.config
     line = ProgressLine(a.quiet)
     games = read_games(a.transcripts, config, line, evaluation_deals=a.evaluation_deals)
-    with connect(a.ray, quiet=a.quiet) as cluster:
-        positions = positions_of(games, config, line, all_games=a.all_games, memory=a.memory, cluster=cluster)
+    positions = positions_of(games, config, line, all_games=a.all_games, memory=a.memory)
     run = new_run(a.runs, config)
     about = about_of(a, games, positions)
     write_json(run / "imitation.json", about)

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-import numpy as np
 import tyro
 
 from agents.commands.options import parse_options, run_command
@@ -114,9 +113,8 @@ def run_trial(trial: Any, a: Arguments) -> float:
     due = list(PRUNE_AT)
 
     def on_update(training: TrainingCallback) -> None:
-        if due and 100 * training.share >= due[0] and training.won:
-            home = float(np.mean(training.home)) / config.variant.cards
-            trial.report(home + float(np.mean(training.won)), due.pop(0))
+        if due and 100 * training.progress.share >= due[0] and training.rates is not None:
+            trial.report(training.rates.home / config.variant.cards + training.rates.won, due.pop(0))
             if trial.should_prune():
                 raise optuna.TrialPruned
 

@@ -1,17 +1,42 @@
-"""Common parts of the learners: games, network and team, and the loop of playing and learning."""
+"""The loop of playing and learning, which PPO, PQN and rollout learning share.
+
+Each update plays ``n_steps`` of all games and caches the features of their positions; then ``n_epochs``
+passes over minibatches learn from them. Each minibatch is shared by the processes of a team.
+"""
 
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+import torch as th
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.type_aliases import MaybeCallback
 
+from agents.config import TrainConfig
+from agents.learners.parallel import make_minibatches, set_gradients
 from agents.learners.team import Team
 from agents.learners.training_env import TrainingEnv
 from agents.networks.feature_cache import Rows
 from agents.networks.sb3_policy import NetworkPolicy
+from agents.networks.scores import Scores
+
+Array = npt.NDArray[Any]
+
+
+class Played(NamedTuple):
+    """The steps of a rollout."""
+
+    actions: Rows
+    """``[steps, games]``."""
+    rewards: npt.NDArray[np.float32]
+    """``[steps, games]``."""
+    ended: npt.NDArray[np.bool_]
+    """``[steps, games]``."""
+    kept: list[Any]
+    """For each step, what :meth:`TeamLearner.act` returned besides the actions."""
 
 
 class TeamLearner(BaseAlgorithm):
@@ -19,27 +44,23 @@ class TeamLearner(BaseAlgorithm):
 
     Parameters
     ----------
+    config
+        The configuration.
     env
         This process's games.
-    learning_rate
-        Learning rate of Adam; called before each update.
-    policy_kwargs
-        Arguments of :class:`NetworkPolicy`.
     team
-        The processes.
+        The processes; ``team.share`` is the completed share of the training, 0 to 1.
     """
 
     policy: NetworkPolicy
     env: TrainingEnv
 
-    def __init__(
-        self, env: TrainingEnv, *, learning_rate: Callable[[float], float], seed: int, device: str,
-        policy_kwargs: dict[str, Any], team: Team,
-    ) -> None:  # fmt: skip
+    def __init__(self, config: TrainConfig, env: TrainingEnv, team: Team) -> None:
         super().__init__(
-            NetworkPolicy, env, learning_rate, policy_kwargs=policy_kwargs, device=device, seed=seed,
-            support_multi_env=True,
+            NetworkPolicy, env, lambda _: config.rate_at(team.share), seed=config.seed, device=config.device,
+            policy_kwargs=policy_arguments(config, env), support_multi_env=True,
         )  # fmt: skip
+        self.config = config
         self.team = team
         self._setup_model()
 
@@ -68,6 +89,7 @@ class TeamLearner(BaseAlgorithm):
             played = self.play(callback)
             if played is None:
                 break
+            self._update_learning_rate(self.policy.optimizer)
             self.train(played)
             self.logger.dump(self.num_timesteps)
         callback.on_training_end()
@@ -75,40 +97,74 @@ class TeamLearner(BaseAlgorithm):
 
     def begin(self) -> None:
         """Take over the games as the environment dealt them."""
-        self.cache = self.policy.network.make_cache()
+        self.cache: Any = self.policy.network.make_cache()
         self.seen = np.asarray(self._last_obs)
 
-    def see(self, observations: Any) -> None:
-        """Store the positions in which the next actions are chosen, ``[games, size]``."""
-        self.seen = np.asarray(observations)
-
-    def begin_rollout(self, callback: Any) -> None:
-        """Clear the positions of the last rollout."""
+    def play(self, callback: Any) -> Played | None:
+        """Play ``n_steps`` of all games; None when the callback ends the training."""
         self.cache.clear()
-        self.see(self.seen)
-        self._steps_before = self.num_timesteps
+        before = self.num_timesteps
         callback.on_rollout_start()
-
-    def step(self, actions: Rows, callback: Any) -> tuple[Any, Any] | None:
-        """Play actions, int64 ``[games]``, and return rewards and ends, ``[games]`` each; None when the
-        callback ends the training.
-        """
-        observations, rewards, dones, infos = self.env.step(actions)
-        self.see(observations)
-        self.num_timesteps += self.env.steps
-        callback.update_locals(locals())
-        return (rewards, dones) if callback.on_step() else None
-
-    def end_rollout(self, callback: Any) -> None:
-        """Count the steps of all processes; until then only this one's are counted."""
-        played = self.team.sum([self.num_timesteps - self._steps_before])
-        self.num_timesteps = self._steps_before + int(played[0])
+        shape = (self.config.n_steps, self.env.num_envs)
+        played = Played(np.empty(shape, np.int64), np.empty(shape, np.float32), np.empty(shape, np.bool_), [])
+        for t in range(self.config.n_steps):
+            played.actions[t], kept = self.act()
+            played.kept.append(kept)
+            observations, played.rewards[t], dones, infos = self.env.step(played.actions[t])
+            played.ended[t] = dones
+            self.seen = np.asarray(observations)
+            self.num_timesteps += self.env.steps
+            callback.update_locals({"dones": dones, "infos": infos})
+            if not callback.on_step():
+                return None
+        # Until now, only the steps of this process are counted.
+        self.num_timesteps = before + int(self.team.sum([self.num_timesteps - before])[0])
         callback.on_rollout_end()
+        return played
+
+    def see(self) -> tuple[Rows, Scores]:
+        """Cache the current positions, and score their moves: their numbers in the cache, and the scores."""
+        rows = self.cache.add(self.seen, self.env.action_masks())
+        with th.inference_mode():
+            return rows, self.policy.network.score_cached(self.cache, rows)
+
+    def pass_over(
+        self, positions: int, parameters: Sequence[th.nn.Parameter],
+        loss_of: Callable[..., tuple[th.Tensor, th.Tensor]],
+    ) -> Array:  # fmt: skip
+        """Take ``n_epochs`` passes over positions; return the logged values of each minibatch.
+
+        Parameters
+        ----------
+        positions
+            Number of positions of this process.
+        parameters
+            The parameters that learn.
+        loss_of
+            ``loss_of(rows, n=size)`` returns the contribution of some positions, an int64 array, to the loss
+            of a minibatch of ``size``, and to its logged values, ``[numbers]``.
+        """
+        logged = []
+        for _ in range(self.config.n_epochs):
+            parts, size = make_minibatches(self.team, positions, self.config.batch_size, self.random)
+            for rows in parts if size else []:
+                logged.append(set_gradients(self.team, parameters, partial(loss_of, n=size), rows))
+                self.policy.optimizer.step()
+                self.end_minibatch()
+        return np.array(logged)
+
+    def end_minibatch(self) -> None:
+        """Do what follows a step of Adam; nothing by default."""
 
     @abstractmethod
-    def play(self, callback: Any) -> Any:
-        """Play one rollout and return the data to learn from; None when the callback ends the training."""
+    def act(self) -> tuple[Rows, Any]:
+        """Choose a move in each current position, ``[games]``; the second result is kept for learning."""
 
     @abstractmethod
-    def train(self, played: Any, /) -> None:
+    def train(self, played: Played, /) -> None:
         """Learn from a rollout."""
+
+
+def policy_arguments(config: TrainConfig, env: TrainingEnv) -> dict[str, Any]:
+    """The arguments of :class:`NetworkPolicy`."""
+    return {"kind": config.network, "spec": env.game, "sizes": config.network_sizes}

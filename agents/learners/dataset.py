@@ -1,14 +1,13 @@
 """The dataset of imitation: replayed transcripts of games, as positions and the moves made in them."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from agents.cluster import Cluster
 from agents.config import TrainConfig
 from agents.learners.replays import Game, numbers_by_text, replay
 from solitaire_env import Variant, env_id
@@ -147,9 +146,8 @@ def hold_out(games: Sequence[Game], taught: Sequence[bool], seed: int) -> set[st
 
 
 def positions_of(
-    games: Sequence[Game], config: TrainConfig, line: ProgressLine, *, all_games: bool, memory: int,
-    cluster: Cluster | None = None,
-) -> Positions:  # fmt: skip
+    games: Sequence[Game], config: TrainConfig, line: ProgressLine, *, all_games: bool, memory: int
+) -> Positions:
     """Replay games, as many as fit into memory.
 
     Parameters
@@ -158,8 +156,6 @@ def positions_of(
         Learn the moves of all games, not only those of games that were won.
     memory
         Megabytes for positions; games beyond that are left out.
-    cluster
-        Workers that replay, if any; the positions are the same.
 
     Raises
     ------
@@ -193,9 +189,9 @@ def positions_of(
         np.empty(size, dtype=np.bool_),
     )
     done = 0
-    parts = [games[first : first + GAMES_PER_BATCH] for first in range(0, len(games), GAMES_PER_BATCH)]
-    for number, (rows, *decisions) in enumerate(_replay_all(parts, config, settings, cluster)):
-        first, some = number * GAMES_PER_BATCH, parts[number]
+    for first in range(0, len(games), GAMES_PER_BATCH):
+        some = games[first : first + GAMES_PER_BATCH]
+        rows, *decisions = replay(some, config.variant, settings, config.gamma)
         line.count(done, size, f"replaying: {first} of {len(games)} games, {done:,} positions")
         part = slice(done, done + len(rows))
         done = part.stop
@@ -205,37 +201,3 @@ def positions_of(
         positions.held_out[part] = np.array([game.start in held for game in some])[rows]
     line.close()
     return Positions(*(array[:done] for array in positions))
-
-
-Replayed = tuple[Array, Array, Array, Array, Array]
-"""The result of :func:`~agents.learners.replays.replay`."""
-
-
-def _replay_all(
-    parts: list[list[Game]], config: TrainConfig, settings: Settings, cluster: Cluster | None
-) -> Iterator[Replayed]:
-    """Replay parts of the games; yield the decisions of each part, in order."""
-    if cluster is None:
-        yield from (replay(games, config.variant, settings, config.gamma) for games in parts)
-        return
-    job = (config.variant, settings, config.gamma)
-    early: dict[int, Replayed] = {}
-    wanted = 0
-    for results in cluster.spread(prepare_replay, job, list(enumerate(parts)), min_size=1, max_size=4):
-        early.update((number, replayed) for (number, _), replayed in results)
-        while wanted in early:
-            yield early.pop(wanted)
-            wanted += 1
-
-
-def prepare_replay(
-    job: tuple[Variant, Settings, float],
-) -> Callable[[list[tuple[int, list[Game]]]], Iterator[list[tuple[int, Replayed]]]]:
-    """Make the function that replays numbered parts of the games in a worker."""
-    variant, settings, gamma = job
-
-    def work(parts: list[tuple[int, list[Game]]]) -> Iterator[list[tuple[int, Replayed]]]:
-        for place, (_, games) in enumerate(parts):
-            yield [(place, replay(games, variant, settings, gamma))]
-
-    return work

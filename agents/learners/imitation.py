@@ -17,6 +17,7 @@ from stable_baselines3.common.utils import get_device
 from agents.config import TrainConfig
 from agents.learners.dataset import Positions
 from agents.learners.initial_weights import initialize
+from agents.learners.parallel import MAX_GRAD_NORM
 from agents.networks.sb3_policy import NetworkPolicy
 from agents.runs.interrupt import first_interrupt
 from agents.runs.models import save_model
@@ -87,13 +88,13 @@ class Student:
         seen, logs = self.policy.log_probabilities(observations, masks)
         loss = -(seen.of(actions, logs) * learned).sum() / learned.sum().clamp(min=1)
         error = (self.policy.value_net(seen.features)[:, 0] - returns).square().mean()
-        total = loss + self.config.vf_coef * error
+        total = loss + error
         if self.initial is not None:
             _, before = self.initial.log_probabilities(observations, masks)
             total = total + self.kl_coef * (before.exp() * (before - logs)).sum() / len(rows)
         optimizer.zero_grad()
         total.backward()
-        th.nn.utils.clip_grad_norm_(self.policy.parameters(), self.config.max_grad_norm)
+        th.nn.utils.clip_grad_norm_(self.policy.parameters(), MAX_GRAD_NORM)
         optimizer.step()
         return loss.item()
 

@@ -50,15 +50,11 @@ def initial_weights_of(config: TrainConfig) -> InitialWeights | None:
     """
     if not config.init_folders:
         return None
-    values = config.learner == "pqn"
-    starts = [
-        load_initial_weights(path, config.network, config.network_sizes, config.spec, values=values)
-        for path in config.init_folders
-    ]
+    starts = [load_initial_weights(path, config) for path in config.init_folders]
     heads = [head for _, head in starts if head is not None]
     return mean_of([weights for weights, _ in starts]), mean_of(heads) if len(heads) == len(starts) else None
 
 
 def mean_of(networks: list[dict[str, th.Tensor]]) -> dict[str, th.Tensor]:
     """The mean of each tensor."""
-    return {name: th.stack([weights[name] for weights in networks]).mean(0) for name in networks[0]}
+    return {name: th.stack([weights[name] for weights in networks]).double().mean(0) for name in networks[0]}

@@ -12,6 +12,8 @@ from agents.networks.feature_cache import Rows
 
 PART: Final = 512
 """Positions learned from at a time: few enough that their layers stay in the processor's cache."""
+MAX_GRAD_NORM: Final = 1.0
+"""Maximum norm of the gradient."""
 
 
 def make_minibatches(
@@ -36,7 +38,7 @@ def set_gradients(
     parameters: Sequence[th.nn.Parameter],
     loss_of: Callable[[Rows], tuple[th.Tensor, th.Tensor]],
     rows: Rows,
-    max_norm: float,
+    max_norm: float = MAX_GRAD_NORM,
 ) -> npt.NDArray[np.float64]:
     """Set the gradients of a sum over positions, and return the sums of logged values.
 

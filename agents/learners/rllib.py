@@ -7,7 +7,7 @@ the network, all through RLlib's new API stack. A network plays and learns as an
 import json
 import logging
 import signal
-import time
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,14 +27,16 @@ from ray.tune.registry import register_env
 from agents.cluster import Cluster
 from agents.config import ConfigError, TrainConfig
 from agents.learners.initial_weights import initialize
+from agents.learners.parallel import MAX_GRAD_NORM
+from agents.learners.progress import WINDOW, Progress, Rates
 from agents.learners.selection import Selection
-from agents.networks import NETWORKS
-from agents.runs.folders import CURVE, cut_curve, write_row
+from agents.networks import network_class
+from agents.runs.folders import CURVE, cut_curve
 from agents.runs.interrupt import first_interrupt
 from agents.runs.models import save_model
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
 from solitaire_env.util.files import read_json, write_text
-from solitaire_env.util.progress import ProgressLine, bar, clock
+from solitaire_env.util.progress import ProgressLine
 from solitaire_env.vector import SolitaireVectorEnv
 
 Array = npt.NDArray[Any]
@@ -117,14 +119,14 @@ class MaskedVectorEnv(gym.vector.VectorEnv[Array, Array, Array]):
 class NetworkModule(TorchRLModule, ValueFunctionAPI):
     """A network of :mod:`agents.networks` as an RLModule; its value is one linear layer more.
 
-    ``model_config`` has the keys ``network``, ``sizes``, ``spec``, and ``weights``: arrays to start from, or
-    None.
+    ``model_config`` has the keys ``config``, a configuration, and ``weights``: arrays to start from, or None.
     """
 
     def setup(self) -> None:
         """Make the network."""
-        kind, self.spec = self.model_config["network"], self.model_config["spec"]
-        self.network = NETWORKS[kind](self.spec, **self.model_config["sizes"])
+        config = self.model_config["config"]
+        self.spec = config.game
+        self.network = network_class(config.network)(self.spec, **config.network_sizes)
         self.value_net = th.nn.Linear(self.network.width, 1)
         th.nn.init.zeros_(self.value_net.weight)
         th.nn.init.zeros_(self.value_net.bias)
@@ -158,12 +160,8 @@ class CountGames(RLlibCallback):
     def on_episode_end(self, *, episode: Any, metrics_logger: Any, **_: Any) -> None:
         """Count a finished game."""
         info = episode.get_infos(-1)
-        metrics_logger.log_value("won", float(info["is_success"]), reduce="mean", window=WINDOW)
-        metrics_logger.log_value("home", float(info["cards_home"]), reduce="mean", window=WINDOW)
-
-
-WINDOW: Final = 1000
-"""Number of last games that the rates of progress line and curve refer to."""
+        for key in ("is_success", "cards_home"):
+            metrics_logger.log_value(key, float(info[key]), reduce="mean", window=WINDOW)
 
 
 # ------------------------------------------------------------------------------------- in the driver
@@ -189,17 +187,8 @@ def make_module(config: TrainConfig, weights: Weights | None = None) -> NetworkM
     """The network of a configuration on this machine."""
     return NetworkModule(
         observation_space=None, action_space=gym.spaces.Discrete(config.game.num_actions),
-        model_config=_model_config(config, weights),
+        model_config={"config": config, "weights": weights},
     )  # fmt: skip
-
-
-def _model_config(config: TrainConfig, weights: Weights | None) -> dict[str, Any]:
-    return {
-        "network": config.network,
-        "sizes": config.network_sizes,
-        "spec": config.game,
-        "weights": weights,
-    }
 
 
 def initial_weights(config: TrainConfig) -> Weights:
@@ -239,12 +228,12 @@ def make_algorithm(config: TrainConfig, weights: Weights, runners: int, learners
             lr=config.learning_rate, gamma=config.gamma, lambda_=config.gae_lambda,
             train_batch_size_per_learner=per_learner, minibatch_size=min(config.batch_size, per_learner),
             num_epochs=config.n_epochs, clip_param=config.clip_range, use_kl_loss=False,
-            entropy_coeff=config.ent_coef, vf_loss_coeff=config.vf_coef, vf_clip_param=float("inf"),
-            grad_clip=config.max_grad_norm, grad_clip_by="global_norm",
+            entropy_coeff=config.ent_coef, vf_loss_coeff=1.0, vf_clip_param=float("inf"),
+            grad_clip=MAX_GRAD_NORM, grad_clip_by="global_norm",
         )
         .rl_module(
             rl_module_spec=RLModuleSpec(
-                module_class=NetworkModule, model_config=_model_config(config, weights)
+                module_class=NetworkModule, model_config={"config": config, "weights": weights}
             )
         )
         .callbacks(CountGames)
@@ -257,44 +246,30 @@ class _Training:
     """A training by RLlib in a run folder."""
 
     def __init__(self, config: TrainConfig, run: Path, cluster: Cluster, learners: int, resume: bool) -> None:
-        self.config = config
-        self.run = run
-        self.steps, self.games, self.seconds = 0, 0, 0.0
+        self.config, self.folder = config, run / CHECKPOINT
         workers = cluster.count_workers()
         if learners >= workers:
             raise ValueError(f"ray_learners is {learners}, allowed: fewer than the {workers} workers")
         self.algorithm = make_algorithm(config, initial_weights(config), workers - learners, learners)
+        stored: dict[str, Any] = {}
         if resume:
-            self.algorithm.restore_from_path(str((run / CHECKPOINT).absolute()))
-            known = read_json(run / CHECKPOINT / PROGRESS)
-            self.steps, self.games, self.seconds = known["steps"], known["games"], known["seconds"]
-            cut_curve(run / CURVE, self.steps)
+            self.algorithm.restore_from_path(str(self.folder.absolute()))
+            stored = read_json(self.folder / PROGRESS)
+            cut_curve(run / CURVE, stored["steps"])
+        self.progress = Progress(config, run, **stored)
 
-    @property
-    def share(self) -> float:
-        """The completed share of the training, 0 to 1."""
-        shares = []
-        if self.config.minutes is not None:
-            shares.append(self.seconds / (60 * self.config.minutes))
-        if self.config.total_steps is not None:
-            shares.append(self.steps / self.config.total_steps)
-        return min(1.0, max(shares))
-
-    def update(self) -> dict[str, float]:
+    def update(self) -> Rates | None:
         """Play and learn once; return the rates of the last games."""
-        start = time.monotonic()
-        rate = self.config.rate_at(self.share)
+        rate = self.config.rate_at(self.progress.share)
         self.algorithm.learner_group.foreach_learner(_set_rate, rate=rate)
         result = self.algorithm.train()
         if "env_runners" not in result:
             raise OSError("no env runner has returned games: RLlib's workers failed or took too long")
         played = result["env_runners"]
-        self.seconds += time.monotonic() - start
-        steps, self.steps = self.steps, int(played["num_env_steps_sampled_lifetime"])
-        self.games += int(played.get("num_episodes", 0))
-        names = {"won": "won", "home": "home", "length": "episode_len_mean"}
-        rates = {name: float(played[key]) for name, key in names.items() if key in played}
-        return rates | {"speed": (self.steps - steps) / max(time.monotonic() - start, 1e-9)}
+        self.progress.steps = int(played["num_env_steps_sampled_lifetime"])
+        self.progress.games += int(played.get("num_episodes", 0))
+        keys = ("is_success", "cards_home", "episode_len_mean")
+        return Rates(*(float(played[key]) for key in keys)) if "is_success" in played else None
 
     def save(self, folder: Path) -> None:
         """Write the current network as a model folder."""
@@ -302,16 +277,14 @@ class _Training:
         module = make_module(self.config, weights)
         save_model(
             folder, module.network, self.config.game, kind=self.config.network,
-            sizes=self.config.network_sizes, steps=self.steps, value=module.value_net,
+            sizes=self.config.network_sizes, steps=self.progress.steps, value=module.value_net,
             safe_autoplay=self.config.safe_autoplay,
         )  # fmt: skip
 
     def checkpoint(self) -> None:
         """Write the checkpoint of a resumable training."""
-        folder = self.run / CHECKPOINT
-        self.algorithm.save_to_path(str(folder.absolute()))
-        known = {"steps": self.steps, "games": self.games, "seconds": self.seconds}
-        write_text(folder / PROGRESS, json.dumps(known) + "\n")
+        self.algorithm.save_to_path(str(self.folder.absolute()))
+        write_text(self.folder / PROGRESS, json.dumps(self.progress.stored) + "\n")
 
 
 def _set_rate(learner: Any, *, rate: float) -> None:
@@ -332,41 +305,25 @@ def learn(
         Number of workers that learn; the other workers of the cluster play. With 0 this process learns.
     """
     training = _Training(config, run, cluster, learners, resume)
+    progress = training.progress
     line = ProgressLine(quiet)
-    saved = time.monotonic()
     try:
         selection = Selection(config, run, training.save)
-        selection.begin(training.share)
+        selection.begin(progress.share)
         with first_interrupt(signal.SIGTERM) as interrupt:
-            while training.share < 1 and not interrupt.requested:
+            while progress.share < 1 and not interrupt.requested:
                 rates = training.update()
-                _write_curve(training, rates)
-                selection.evaluate_at(training.share, training.steps)
-                line.show(lambda rates=rates: _text(training, rates))  # type: ignore[misc]
-                if time.monotonic() - saved > 60 * config.checkpoint_minutes:
+                progress.write_row(rates)
+                selection.evaluate_at(progress.share, progress.steps)
+                line.show(partial(progress.text, rates))
+                if progress.checkpoint_is_due():
                     training.checkpoint()
-                    saved = time.monotonic()
         training.checkpoint()
         training.save(run / "model")
         if not interrupt.requested:
-            selection.evaluate_at(1.0, training.steps)
+            selection.evaluate_at(1.0, progress.steps)
             selection.restore_best(run / "model")
     finally:
         line.close()
         training.algorithm.stop()
     return not interrupt.requested
-
-
-def _write_curve(training: _Training, rates: dict[str, float]) -> None:
-    values: list[object] = ["", "", ""]
-    if "won" in rates:
-        values = [f"{rates['won']:.4f}", f"{rates['home']:.3f}", f"{rates['length']:.1f}"]
-    row = [training.steps, f"{training.seconds / 60:.4f}", training.games, *values, f"{rates['speed']:.0f}"]
-    write_row(training.run / CURVE, row)
-
-
-def _text(training: _Training, rates: dict[str, float]) -> str:
-    share, seconds = training.share, training.seconds
-    won = f"won {100 * rates['won']:.1f} %" if "won" in rates else "no game has ended yet"
-    left = f"{clock(seconds * (1 - share) / share)} left" if share > 0.01 else "starting"
-    return f"training {bar(share)} {training.steps / 1e6:.2f} M steps, {rates['speed']:,.0f}/s, {won}, {left}"

@@ -11,18 +11,14 @@ It is a small step of policy iteration with rollouts (Lagoudakis and Parr, "Rein
 Classification", 2003). Only observations are read: the network plays better without search.
 """
 
-from collections.abc import Callable
 from copy import deepcopy
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch as th
 
 from agents.config import TrainConfig
-from agents.learners.base import TeamLearner
-from agents.learners.parallel import make_minibatches, set_gradients
+from agents.learners.base import Array, Played, TeamLearner
 from agents.learners.team import Team
 from agents.learners.training_env import TrainingEnv
 from agents.networks.scores import Scores
@@ -35,12 +31,14 @@ from solitaire_env.move_features.autoplay import has_safe_moves
 from solitaire_env.move_features.moves import make_move_scratch
 from solitaire_env.policies.linear import weights_for
 
-Array = npt.NDArray[Any]
-
 CANDIDATES: Final = 6
 """Maximum number of moves of a position that are played out, the likeliest."""
+MIN_PROB: Final = 0.003
+"""Moves with a lower probability are not played out."""
+KL_COEF: Final = 0.001
+"""Weight of the Kullback-Leibler divergence from the initial network, in units of the reward a nat."""
 BATCH: Final = 1024
-"""Number of decisions in an update."""
+"""Number of decisions whose expected gain is computed together."""
 ROLLOUTS_PER_BATCH: Final = 4096
 """Number of rollouts that are played together; at least those of one move."""
 
@@ -115,55 +113,25 @@ class Decisions(NamedTuple):
 
 
 class RolloutLearner(TeamLearner):
-    """See the module.
+    """See the module."""
 
-    Parameters
-    ----------
-    num_playouts
-        Rollouts of each likely move.
-    min_prob
-        Moves with a lower probability are not played out.
-    kl_coef
-        Weight of the Kullback-Leibler divergence from the initial network, in units of the reward a nat.
-    """
-
-    def __init__(
-        self, env: TrainingEnv, *, n_steps: int, batch_size: int, n_epochs: int, num_playouts: int,
-        min_prob: float, kl_coef: float, max_grad_norm: float, **shared: Any,
-    ) -> None:  # fmt: skip
-        self.n_steps, self.batch_size, self.n_epochs = n_steps, batch_size, n_epochs
-        self.min_prob, self.kl_coef = min_prob, kl_coef
-        self.max_grad_norm = max_grad_norm
-        self.evaluator = RolloutEvaluator(
-            env.game.with_settings(stall_limit=None, max_episode_steps=None), num_playouts
-        )
-        super().__init__(env, **shared)
-
-    def _setup_model(self) -> None:
-        super()._setup_model()
-        self.set_reference()
+    def __init__(self, config: TrainConfig, env: TrainingEnv, team: Team) -> None:
+        spec = env.game.with_settings(stall_limit=None, max_episode_steps=None)
+        self.evaluator = RolloutEvaluator(spec, config.num_playouts)
+        super().__init__(config, env, team)
 
     def set_reference(self) -> None:
         """Make the current network the reference of the KL penalty."""
-        self.reference = deepcopy(self.policy.network).requires_grad_(False)
+        self.reference: Any = deepcopy(self.policy.network).requires_grad_(False)
         self.policy.start = self.reference  # for checkpoints, which name it "start"
 
-    def play(self, callback: Any) -> Decisions | None:
-        """Play ``n_steps`` of all games; None when the callback ends the training."""
-        self.policy.set_training_mode(False)
-        self.begin_rollout(callback)
-        parts: list[Decisions] = []
-        for _ in range(self.n_steps):
-            rows = self.cache.add(self.seen, self.env.action_masks())
-            with th.inference_mode():
-                seen = self.policy.network.score_cached(self.cache, rows)  # type: ignore[arg-type]
-                logs = seen.logs()
-                actions, _ = self.policy.choose(seen, logs, deterministic=False)
-                parts.append(self.decide(rows, seen, logs))
-            if self.step(actions.cpu().numpy(), callback) is None:
-                return None
-        self.end_rollout(callback)
-        return Decisions(*map(np.concatenate, zip(*parts, strict=True)))
+    def act(self) -> tuple[Array, Decisions]:
+        """Choose a move in each position, ``[games]``. Kept are the decisions."""
+        rows, seen = self.see()
+        with th.inference_mode():
+            logs = seen.logs()
+            actions, _ = self.policy.choose(seen, logs, deterministic=False)
+            return actions.cpu().numpy(), self.decide(rows, seen, logs)
 
     def decide(self, cached_rows: Array, seen: Scores, logs: th.Tensor) -> Decisions:
         """The current positions with more than one likely move, and the advantages of these moves."""
@@ -172,7 +140,7 @@ class RolloutLearner(TeamLearner):
         order = np.lexsort((-shares, games))
         games, actions, shares = games[order], actions[order], shares[order]
         place = np.arange(len(games)) - np.searchsorted(games, games)  # the likeliest move of a game is 0
-        likely = (place < CANDIDATES) & (shares >= self.min_prob)
+        likely = (place < CANDIDATES) & (shares >= MIN_PROB)
         rows = np.flatnonzero(np.bincount(games[likely], minlength=len(cached_rows)) > 1)
         likely &= np.isin(games, rows)
         games, actions, shares = np.searchsorted(rows, games[likely]), actions[likely], shares[likely]
@@ -183,13 +151,16 @@ class RolloutLearner(TeamLearner):
         gains[games, actions] = values - sums[games]
         before = np.zeros_like(gains)
         if len(rows):
-            start = self.reference.score_cached(self.cache, cached_rows[rows])  # type: ignore[arg-type]
+            start = self.reference.score_cached(self.cache, cached_rows[rows])
             before[start.games.cpu().numpy(), start.actions.cpu().numpy()] = start.logs().cpu().numpy()
         return Decisions(cached_rows[rows], gains, before)
 
-    def train(self, decisions: Decisions) -> None:
+    def train(self, played: Played) -> None:
+        """Learn from the decisions of a rollout."""
+        self.learn_decisions(Decisions(*map(np.concatenate, zip(*played.kept, strict=True))))
+
+    def learn_decisions(self, decisions: Decisions) -> None:
         """Learn from decisions. Logged values are computed before the update."""
-        self._update_learning_rate(self.policy.optimizer)
         n = len(decisions.rows)
         with th.inference_mode():
             parts = [
@@ -201,26 +172,18 @@ class RolloutLearner(TeamLearner):
         start = float((np.exp(decisions.before) * decisions.gains).sum()) / max(n, 1)
         self.logger.record("train/gain", gain - start)
         self.logger.record("train/divergence", divergence)
-        parameters = list(self.policy.network.parameters())
 
-        def loss_of(part: Array, size: float) -> tuple[th.Tensor, th.Tensor]:
+        def loss_of(part: Array, n: float) -> tuple[th.Tensor, th.Tensor]:
             gain, divergence = self._expect(decisions, part)
             # In nats: against a reward of one card the smallest step of Adam would be large.
-            loss = (divergence - gain / self.kl_coef) / size
+            loss = (divergence - gain / KL_COEF) / n
             return loss, loss[None]
 
-        for _ in range(self.n_epochs):
-            minibatches, size = make_minibatches(self.team, n, self.batch_size, self.random)
-            if size:
-                for part in minibatches:
-                    set_gradients(
-                        self.team, parameters, partial(loss_of, size=size), part, self.max_grad_norm
-                    )
-                    self.policy.optimizer.step()
+        self.pass_over(n, list(self.policy.network.parameters()), loss_of)
 
     def _expect(self, decisions: Decisions, part: Array) -> tuple[th.Tensor, th.Tensor]:
         """Sums over some decisions: expected advantage, and KL divergence from the initial network."""
-        seen = self.policy.network.score_cached(self.cache, decisions.rows[part])  # type: ignore[arg-type]
+        seen = self.policy.network.score_cached(self.cache, decisions.rows[part])
         logs = seen.logs()
         shares = logs.exp()
         places = part[seen.games.cpu().numpy()], seen.actions.cpu().numpy()
@@ -229,14 +192,3 @@ class RolloutLearner(TeamLearner):
             for numbers in (decisions.gains, decisions.before)
         )
         return (shares * gains).sum(), (shares * (logs - before)).sum()
-
-
-def make_rollout_learner(
-    config: TrainConfig, env: TrainingEnv, rate: Callable[[float], float], policy: dict[str, Any], team: Team
-) -> RolloutLearner:
-    """The learner of a configuration; ``policy`` holds the arguments of :class:`NetworkPolicy`."""
-    keys = ("n_steps", "batch_size", "n_epochs", "num_playouts", "kl_coef", "max_grad_norm", "seed", "device")
-    return RolloutLearner(
-        env, learning_rate=rate, policy_kwargs=policy, team=team, min_prob=config.min_prob,
-        **{key: getattr(config, key) for key in keys},
-    )  # fmt: skip

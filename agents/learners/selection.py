@@ -16,7 +16,6 @@ from agents.policies import make_policy
 from solitaire_env.core import get_num_threads, max_threads, set_num_threads
 from solitaire_env.evaluation import evaluate
 from solitaire_env.evaluation.deals import parse_deals
-from solitaire_env.policies.linear import has_weights
 from solitaire_env.util.files import write_text
 
 SHARES: Final = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -25,8 +24,6 @@ HELD_OUT: Final = "held_out.csv"
 """File of a run folder, one row per evaluation: steps, deals won, mean cards home, over all games."""
 BEST: Final = "best"
 """Folder of a run with the best network until now."""
-BASELINE: Final = "linear"
-"""Policy that the networks are compared with on the held-out deals, if the game has weights for it."""
 
 
 def _due_at(share: float) -> float:
@@ -52,16 +49,9 @@ class Selection:
         self.run = run
         self.save = save
         self.deals = parse_deals(config.held_out_deals) if config.held_out_deals else []
-        self.baseline_rate: float | None = None
-        """Share of the held-out deals that the linear policy wins."""
         self.best: tuple[int, float] | None = None
         """Wins and cards home of the best network until now."""
         self.last_share = 0.0
-        if not self.deals:
-            return
-        if not config.is_family and has_weights(config.played_game[0]):
-            wins, _ = self._play(BASELINE)
-            self.baseline_rate = wins / len(self.deals)
         if (run / HELD_OUT).exists() and (run / BEST).is_dir():
             with (run / HELD_OUT).open(encoding="utf-8", newline="") as file:
                 rows = list(csv.DictReader(file))
@@ -81,7 +71,7 @@ class Selection:
     def _evaluate(self, steps: int) -> None:
         folder = self.run / "candidate"
         self.save(folder)
-        score = self._play(str(folder))
+        score = self._play(folder)
         path = self.run / HELD_OUT
         old = path.read_text(encoding="utf-8") if path.exists() else "steps,won,cards_home\n"
         if self.best is None or score > self.best:
@@ -92,15 +82,15 @@ class Selection:
             shutil.rmtree(folder)
         write_text(path, f"{old}{steps},{score[0]},{score[1]:.3f}\n")
 
-    def _play(self, name: str) -> tuple[int, float]:
-        """Play the held-out deals of each game with a policy, on all cores, while other training processes
+    def _play(self, folder: Path) -> tuple[int, float]:
+        """Play the held-out deals of each game with a network, on all cores, while other training processes
         wait. Returns games won, and mean cards home.
         """
         threads = get_num_threads()
         set_num_threads(max_threads())
         try:
             played = [
-                evaluate(make_policy(name, spec, moves=moves), spec.variant, self.deals).summary
+                evaluate(make_policy(str(folder), spec, moves=moves), spec.variant, self.deals).summary
                 for spec, moves in self.config.played_games
             ]
         finally:

@@ -10,7 +10,6 @@ from typing import Final
 from agents.networks.features import FeaturesNetwork
 from agents.networks.mlp import DenseNetwork, MlpNetwork
 from agents.networks.moves import MovesNetwork
-from agents.networks.piles import PileNetwork
 from solitaire_env.util.messages import one_line, shown
 
 __all__ = [
@@ -20,17 +19,12 @@ __all__ = [
     "MlpNetwork",
     "MovesNetwork",
     "Network",
-    "PileNetwork",
     "network_class",
 ]
 
 Network = FeaturesNetwork | DenseNetwork
 
-NETWORKS: Final[dict[str, type[Network]]] = {
-    "moves": MovesNetwork,
-    "piles": PileNetwork,
-    "mlp": MlpNetwork,
-}
+NETWORKS: Final[dict[str, type[Network]]] = {"moves": MovesNetwork, "mlp": MlpNetwork}
 """The networks by their names in a configuration; their constructors take a GameSpec and sizes.
 :func:`network_class` adds the custom networks that it imports."""
 

@@ -1,12 +1,12 @@
 """Feature cache: each position is read once when it is played, and reused in every pass of an update."""
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from agents.networks.kernels import pack, unpack
+from agents.networks.kernels import Packed, pack, unpack
 from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.reader import MoveFeatures
 
@@ -17,46 +17,10 @@ ROOM: Final = 2**12
 """Initial capacity for positions, moves and numbers; it doubles when it is full."""
 
 
-class Packed(NamedTuple):
-    """Features in the format of the kernels (:func:`agents.networks.kernels.pack`)."""
-
-    move_ends: Array
-    """int64 ``[positions + 1]``: end of the moves of each position; the first entry is 0."""
-    entry_ends: Array
-    """int64 ``[moves + 1]``: end of the numbers of each move; the first entry is 0."""
-    columns: Array
-    """uint16 ``[numbers]``: index of the feature."""
-    values: Array
-    """float32 ``[numbers]``: its value."""
-    positions: Array
-    """float32 ``[positions, features]``."""
-
-
-class PositionCache(Protocol):
-    """Positions and their legal moves in a network's format, numbered in the order of :meth:`add`."""
-
-    size: int
-    """Number of positions."""
-
-    def add(self, observations: Array, masks: Array) -> Rows:
-        """Add observations ``[n, size]`` and masks ``[n, actions]``; return their numbers, ``[n]``."""
-        ...
-
-    def clear(self) -> None:
-        """Remove all positions."""
-        ...
-
-    def count_moves(self, rows: Rows) -> int:
-        """Total number of legal moves of some positions."""
-        ...
-
-    def choose(self, actions: Rows) -> "PositionCache":
-        """The same positions with one legal move each, int64 ``[size]``."""
-        ...
-
-
 class ObservationCache:
-    """Unchanged observations and masks, for networks that read nothing else."""
+    """Unchanged observations and masks, for networks that read nothing else; with the methods of
+    :class:`FeatureCache`.
+    """
 
     def __init__(self) -> None:
         self.observations: list[Array] = []
@@ -65,7 +29,7 @@ class ObservationCache:
         self._joined: tuple[Array, Array] | None = None
 
     def add(self, observations: Array, masks: Array) -> Rows:
-        """See :class:`PositionCache`."""
+        """Add observations ``[n, size]`` and masks ``[n, actions]``; return their numbers, int64 ``[n]``."""
         self.observations.append(observations.copy())
         self.masks.append(np.array(masks, dtype=np.int8))
         self._joined = None
@@ -73,7 +37,7 @@ class ObservationCache:
         return np.arange(self.size - len(masks), self.size)
 
     def clear(self) -> None:
-        """See :class:`PositionCache`."""
+        """Remove all positions."""
         self.__init__()  # type: ignore[misc]
 
     def of(self, rows: Rows) -> tuple[Array, Array]:
@@ -83,12 +47,8 @@ class ObservationCache:
         observations, masks = self._joined
         return observations[rows], masks[rows]
 
-    def count_moves(self, rows: Rows) -> int:
-        """See :class:`PositionCache`."""
-        return int(np.count_nonzero(self.of(rows)[1]))
-
     def choose(self, actions: Rows) -> "ObservationCache":
-        """See :class:`PositionCache`."""
+        """The same positions with one legal move each, int64 ``[size]``."""
         rows = np.arange(self.size)
         observations, masks = self.of(rows)
         chosen = ObservationCache()
@@ -99,7 +59,7 @@ class ObservationCache:
 
 
 class FeatureCache:
-    """The features of positions and of their legal moves.
+    """The features of positions and of their legal moves; positions are numbered in the order of :meth:`add`.
 
     Parameters
     ----------
@@ -124,11 +84,11 @@ class FeatureCache:
         self.size = 0
 
     def clear(self) -> None:
-        """See :class:`PositionCache`."""
+        """Remove all positions."""
         self.size = 0
 
     def add(self, observations: Array, masks: Array) -> Rows:
-        """See :class:`PositionCache`."""
+        """Add observations ``[n, size]`` and masks ``[n, actions]``; return their numbers, int64 ``[n]``."""
         return self.add_features(self.read_features(observations, masks))
 
     def add_features(self, features: MoveFeatures) -> Rows:
@@ -163,16 +123,12 @@ class FeatureCache:
         """The features of some positions as they were added, except for rounding."""
         ends = self.ends(rows)
         moves = np.empty((ends[-1], self.sizes[0]), dtype=np.float32)
-        unpack(rows, ends, *self.packed, moves, NUM_MOVE)
+        unpack(rows, ends, self.packed, moves, NUM_MOVE)
         games = np.repeat(np.arange(len(rows)), np.diff(ends))
         return MoveFeatures(games, self.actions[self.moves(rows, ends)], moves, self.packed.positions[rows])
 
-    def count_moves(self, rows: Rows) -> int:
-        """See :class:`PositionCache`."""
-        return int(self.ends(rows)[-1])
-
     def choose(self, actions: Rows) -> "FeatureCache":
-        """See :class:`PositionCache`; the features of the positions are shared."""
+        """The same positions with one legal move each, int64 ``[size]``; their features are shared."""
         packed, n = self.packed, self.size
         games = np.repeat(np.arange(n), np.diff(packed.move_ends[: n + 1]))
         moves = np.flatnonzero(self.actions[: len(games)] == actions[games])

@@ -6,7 +6,7 @@ subtracting those of the position before it, and torch's layer normalization and
 game write every intermediate result to memory.
 """
 
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,23 @@ EPSILON: Final = np.float32(1e-5)
 """Added to the variance by layer normalization, as in torch."""
 ZERO: Final = np.float32(0)
 ONE: Final = np.float32(1)
+
+
+class Packed(NamedTuple):
+    """The features of positions and of their moves, as :func:`pack` writes them. Arrays may be longer than
+    what is used of them.
+    """
+
+    move_ends: Annotated[Int64, "positions+1"]
+    """End of the moves of each position; the first entry is 0."""
+    entry_ends: Annotated[Int64, "moves+1"]
+    """End of the numbers of each move; the first entry is 0."""
+    columns: Annotated[UInt16, "entries"]
+    """Index of the feature of a number."""
+    values: Annotated[Float32, "entries"]
+    """The number."""
+    positions: Annotated[Float32, "_ position_features"]
+    """The features of each position."""
 
 
 @kernel(fast=True)
@@ -61,11 +78,7 @@ def pack(
 def unpack(
     rows: Annotated[Int64, "n"],
     ends: Annotated[Int64, "n+1"],
-    move_ends: Annotated[Int64, "positions"],
-    entry_ends: Annotated[Int64, "moves+1"],
-    columns: Annotated[UInt16, "entries"],
-    values: Annotated[Float32, "entries"],
-    positions: Annotated[Float32, "_ features"],
+    packed: Packed,
     moves: Annotated[Float32, "moves all_features"],
     own: int,
 ) -> None:
@@ -74,21 +87,18 @@ def unpack(
         for k in range(ends[n], ends[n + 1]):
             for column in range(own):
                 moves[k, column] = ZERO
-            for column in range(positions.shape[1]):
-                moves[k, own + column] = positions[rows[n], column]
-            move = move_ends[rows[n]] + k - ends[n]
-            for entry in range(entry_ends[move], entry_ends[move + 1]):
-                moves[k, columns[entry]] += values[entry]
+            for column in range(packed.positions.shape[1]):
+                moves[k, own + column] = packed.positions[rows[n], column]
+            move = packed.move_ends[rows[n]] + k - ends[n]
+            for entry in range(packed.entry_ends[move], packed.entry_ends[move + 1]):
+                moves[k, packed.columns[entry]] += packed.values[entry]
 
 
 @kernel(fast=True)
 def read_moves(
     rows: Annotated[Int64, "n"],
     ends: Annotated[Int64, "n+1"],
-    move_ends: Annotated[Int64, "positions"],
-    entry_ends: Annotated[Int64, "moves+1"],
-    columns: Annotated[UInt16, "entries"],
-    values: Annotated[Float32, "entries"],
+    packed: Packed,
     weight: Annotated[Float32, "features outputs"],
     here: Annotated[Float32, "n outputs"],
     out: Annotated[Float32, "moves outputs"],
@@ -101,16 +111,15 @@ def read_moves(
         int64 ``[n]``: numbers of cached positions.
     ends
         int64 ``[n + 1]``: where the moves of each position end in ``out``.
-    move_ends, entry_ends, columns, values
-        Of :class:`agents.networks.feature_cache.Packed`.
     weight, here
         ``[features, outputs]`` and ``[n, outputs]``.
     """
+    columns, values = packed.columns, packed.values
     outputs = weight.shape[1]
     for n in range(rows.shape[0]):
         for k in range(ends[n], ends[n + 1]):
-            move = move_ends[rows[n]] + k - ends[n]
-            first, last = entry_ends[move], entry_ends[move + 1]
+            move = packed.move_ends[rows[n]] + k - ends[n]
+            first, last = packed.entry_ends[move], packed.entry_ends[move + 1]
             whole = first + (last - first) // 4 * 4
             for j in range(outputs):
                 out[k, j] = here[n, j]
@@ -132,10 +141,7 @@ def read_moves(
 def read_moves_back(
     rows: Annotated[Int64, "n"],
     ends: Annotated[Int64, "n+1"],
-    move_ends: Annotated[Int64, "positions"],
-    entry_ends: Annotated[Int64, "moves+1"],
-    columns: Annotated[UInt16, "entries"],
-    values: Annotated[Float32, "entries"],
+    packed: Packed,
     gradient: Annotated[Float32, "moves outputs"],
     weight: Annotated[Float32, "features outputs"],
     here: Annotated[Float32, "n outputs"],
@@ -150,9 +156,9 @@ def read_moves_back(
         for k in range(ends[n], ends[n + 1]):
             for j in range(outputs):
                 here[n, j] += gradient[k, j]
-            move = move_ends[rows[n]] + k - ends[n]
-            for entry in range(entry_ends[move], entry_ends[move + 1]):
-                value, column = values[entry], np.int64(columns[entry])
+            move = packed.move_ends[rows[n]] + k - ends[n]
+            for entry in range(packed.entry_ends[move], packed.entry_ends[move + 1]):
+                value, column = packed.values[entry], np.int64(packed.columns[entry])
                 for j in range(outputs):
                     weight[column, j] += value * gradient[k, j]
 
@@ -224,10 +230,7 @@ def normalize_back(
 def weigh_moves(
     rows: Annotated[Int64, "n"],
     ends: Annotated[Int64, "n+1"],
-    move_ends: Annotated[Int64, "positions"],
-    entry_ends: Annotated[Int64, "moves+1"],
-    columns: Annotated[UInt16, "entries"],
-    values: Annotated[Float32, "entries"],
+    packed: Packed,
     weight: Annotated[Float32, "own"],
     out: Annotated[Float32, "moves"],
 ) -> None:
@@ -237,12 +240,12 @@ def weigh_moves(
     for n in range(rows.shape[0]):
         for k in range(ends[n], ends[n + 1]):
             total = ZERO
-            move = move_ends[rows[n]] + k - ends[n]
-            for entry in range(entry_ends[move], entry_ends[move + 1]):
-                column = np.int64(columns[entry])
+            move = packed.move_ends[rows[n]] + k - ends[n]
+            for entry in range(packed.entry_ends[move], packed.entry_ends[move + 1]):
+                column = np.int64(packed.columns[entry])
                 if column >= weight.shape[0]:  # the position's features follow
                     break
-                total += values[entry] * weight[column]
+                total += packed.values[entry] * weight[column]
             out[k] = total
 
 
@@ -250,22 +253,19 @@ def weigh_moves(
 def weigh_moves_back(
     rows: Annotated[Int64, "n"],
     ends: Annotated[Int64, "n+1"],
-    move_ends: Annotated[Int64, "positions"],
-    entry_ends: Annotated[Int64, "moves+1"],
-    columns: Annotated[UInt16, "entries"],
-    values: Annotated[Float32, "entries"],
+    packed: Packed,
     gradient: Annotated[Float32, "moves"],
     weight: Annotated[Float32, "own"],
 ) -> None:
     """Add to the gradient of :func:`weigh_moves`' weights."""
     for n in range(rows.shape[0]):
         for k in range(ends[n], ends[n + 1]):
-            move = move_ends[rows[n]] + k - ends[n]
-            for entry in range(entry_ends[move], entry_ends[move + 1]):
-                column = np.int64(columns[entry])
+            move = packed.move_ends[rows[n]] + k - ends[n]
+            for entry in range(packed.entry_ends[move], packed.entry_ends[move + 1]):
+                column = np.int64(packed.columns[entry])
                 if column >= weight.shape[0]:
                     break
-                weight[column] += values[entry] * gradient[k]
+                weight[column] += packed.values[entry] * gradient[k]
 
 
 @kernel(fast=True)

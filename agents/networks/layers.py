@@ -19,7 +19,7 @@ class _ReadMoves(Function):
     ) -> Any:
         out = th.empty(int(ends[-1]), weight.shape[1])
         weight = weight.contiguous()
-        kernels.read_moves(rows, ends, *cache.packed[:-1], weight.numpy(), here.numpy(), out.numpy())
+        kernels.read_moves(rows, ends, cache.packed, weight.numpy(), here.numpy(), out.numpy())
         ctx.given, ctx.shape = (cache, rows, ends), weight.shape
         return out
 
@@ -28,9 +28,7 @@ class _ReadMoves(Function):
         cache, rows, ends = ctx.given
         gradient = gradients[0].contiguous()
         weight, here = th.zeros(ctx.shape), th.empty(len(rows), ctx.shape[1])
-        kernels.read_moves_back(
-            rows, ends, *cache.packed[:-1], gradient.numpy(), weight.numpy(), here.numpy()
-        )
+        kernels.read_moves_back(rows, ends, cache.packed, gradient.numpy(), weight.numpy(), here.numpy())
         return weight, here, None, None, None
 
 
@@ -56,7 +54,7 @@ class _WeighMoves(Function):
     @staticmethod
     def forward(ctx: Any, weight: th.Tensor, cache: FeatureCache, rows: Rows, ends: Rows) -> Any:
         out = th.empty(int(ends[-1]))
-        kernels.weigh_moves(rows, ends, *cache.packed[:-1], weight.numpy(), out.numpy())
+        kernels.weigh_moves(rows, ends, cache.packed, weight.numpy(), out.numpy())
         ctx.given, ctx.shape = (cache, rows, ends), weight.shape
         return out
 
@@ -65,7 +63,7 @@ class _WeighMoves(Function):
         cache, rows, ends = ctx.given
         weight = th.zeros(ctx.shape)
         gradient = gradients[0].contiguous()
-        kernels.weigh_moves_back(rows, ends, *cache.packed[:-1], gradient.numpy(), weight.numpy())
+        kernels.weigh_moves_back(rows, ends, cache.packed, gradient.numpy(), weight.numpy())
         return weight, None, None, None
 
 

@@ -113,12 +113,6 @@ class MovesNetwork(FeaturesNetwork):
         scores = self.head(hidden) + self.linear(moves[:, :NUM_MOVE])
         return Scores(games, actions, scores[:, 0], self.to_value(positions))
 
-    @th.no_grad()
-    def divide_scores(self, divisor: float) -> None:
-        """Divide all scores by a number, permanently."""
-        self.head.weight /= divisor
-        self.linear.weight /= divisor
-
     def value(self, observations: th.Tensor) -> th.Tensor:
         """Only the value features, ``[n, width]``."""
         codes = observations.cpu().numpy().astype(np.int8, copy=False)

@@ -1,6 +1,5 @@
 """Evaluation games played by the workers of a Ray cluster."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -16,8 +15,6 @@ MIN_CHUNK: Final = 128
 MAX_ROUNDS: Final = 8
 """Maximum number of games of a chunk, in multiples of the games that are played at a time: fewer chunks, so
 fewer ends of chunks, where few games are played at a time."""
-SEND_SECONDS: Final = 0.1
-"""A worker sends the games that have ended at most this often: a message costs as much as many fast games."""
 
 
 class PlayJob(NamedTuple):
@@ -92,17 +89,10 @@ def prepare(job: PlayJob) -> Callable[[list[Deal]], Iterator[list[tuple[int, Pla
         runner = Runner(policy, job.spec, num_envs=job.num_envs, seed=job.seed, record=job.record)
         places: dict[Start, int] = {deal: place for place, deal in enumerate(deals)}
         answers, seconds = 0, 0.0
-        results: list[tuple[int, Played]] = []
-        sent = time.monotonic()
         for ended in runner.play(deals):
             for end in ended:
                 done = Played(end, runner.answers - answers, runner.answer_seconds - seconds)
-                results.append((places[end.start], done))
                 answers, seconds = runner.answers, runner.answer_seconds
-            if results and time.monotonic() - sent > SEND_SECONDS:
-                yield results
-                results, sent = [], time.monotonic()
-        if results:
-            yield results
+                yield [(places[end.start], done)]
 
     return play

@@ -6,8 +6,9 @@ from typing import Any
 import torch as th
 from safetensors.torch import save
 
+from agents.config import TrainConfig
 from agents.family import FamilySpec
-from agents.networks import NETWORKS, MovesNetwork, Network, network_class
+from agents.networks import NETWORKS, Network, network_class
 from agents.networks.player import NetworkPlayer
 from solitaire_env import env_id
 from solitaire_env.core.spec import GameSpec, layout_hash
@@ -152,41 +153,28 @@ InitialWeights = tuple[dict[str, th.Tensor], dict[str, th.Tensor] | None]
 """Weights of a network, and of its value head if the model has one."""
 
 
-def load_initial_weights(
-    path: Path, kind: str, sizes: dict[str, Any], spec: GameSpec | FamilySpec, *, values: bool = False
-) -> InitialWeights:
-    """The weights of a run or model folder, as initial weights of a network of that kind and sizes.
-
-    ``values``: whether the scores of the network are values of moves, or logits. Values become logits when
-    they are divided by the model's temperature: the policy is unchanged.
+def load_initial_weights(path: Path, config: TrainConfig) -> InitialWeights:
+    """The weights of a run or model folder, as initial weights of the network of a configuration.
 
     Raises
     ------
     ValueError
-        If it is no model, or one of another layout, kind or size, or its scores are logits where values are
-        needed.
+        If it is no model, or one of another layout, kind or size, or its scores are values of moves where
+        logits are needed, or the reverse.
     """
-    folder = model_folder(path)
+    folder, spec = model_folder(path), config.spec
     game = spec.games[0] if isinstance(spec, FamilySpec) else spec
     if isinstance(spec, FamilySpec) and read_card(folder, NETWORKS)["games"] is None:
         raise ValueError(f"{folder}: the model is for a single game, allowed: a model for many games")
     model = read_model(folder, game, NETWORKS, exact=True)
+    kind, sizes = config.network, config.network_sizes
     if (model.network, model.sizes) != (kind, sizes):
         raise ValueError(
             f"{folder}: the model is a network {model.network!r} with {shown(model.sizes)}, allowed: that of "
             f"the configuration, {kind!r} with {shown(sizes)}"
         )
+    if (model.temperature is not None) != (config.learner == "pqn"):
+        scores = "logits" if model.temperature is None else "values of moves, which only pqn learns"
+        raise ValueError(f"{folder}: its scores are {scores}, allowed: those of learner {config.learner!r}")
     network, value = _make_network(model, spec)
-    network.double()
-    if value is not None:
-        value.double()
-    if values and model.temperature is None:
-        raise ValueError(f"{folder}: its scores are logits, allowed: values of moves, which pqn learns")
-    if not values and model.temperature is not None:
-        if not isinstance(network, MovesNetwork):
-            raise ValueError(
-                f"{folder}: its scores are values of moves, and only a network 'moves' can turn them into "
-                "logits"
-            )
-        network.divide_scores(model.temperature)
     return network.state_dict(), None if value is None else value.state_dict()

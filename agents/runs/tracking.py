@@ -39,23 +39,12 @@ def tracked(config: TrainConfig, run: Path, *, quiet: bool) -> Iterator[None]:
     os.environ.setdefault("WANDB_DISABLE_WEAVE", "true")
     tensorboard.patch(root_logdir=str(run / "logs"))
     try:
-        sent = wandb.init(
-            project=config.wandb,
-            dir=run,
-            id=path.read_text(encoding="utf-8").strip(),
-            resume="allow",
-            name=run.name,
-            config=asdict(config),
-            sync_tensorboard=True,
-            # The progress line is not a log.
-            settings=wandb.Settings(console="off", silent=quiet),
-        )
-        try:
+        with wandb.init(
+            project=config.wandb, dir=run, id=path.read_text(encoding="utf-8").strip(), resume="allow",
+            name=run.name, config=asdict(config), sync_tensorboard=True,
+            settings=wandb.Settings(console="off", silent=quiet),  # the progress line is not a log
+        ):  # fmt: skip
             yield
-        except BaseException:
-            sent.finish(exit_code=1)
-            raise
-        sent.finish()
     except wandb.errors.Error as error:
         raise ConfigError(f"wandb: {one_line(error)}; with WANDB_MODE=offline nothing is sent") from None
     finally:

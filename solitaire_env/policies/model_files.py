@@ -213,7 +213,6 @@ def _check_sizes(sizes: Any, numbers: int) -> None:
                 raise ValueError(
                     f"{one_line(name, 40)} is {shown(size)}, allowed: whole numbers from {least} to {most}"
                 )
-    width, embedding, rounds = (sizes.get(name, 1) for name in ("width", "embedding", "context_rounds"))
-    hidden = sizes.get("hidden", [])
-    if width * (embedding + rounds * width) + sum(a * b for a, b in pairwise(hidden)) > numbers:
+    width, hidden = sizes.get("width", 1), sizes.get("hidden", [])
+    if width * width + sum(a * b for a, b in pairwise(hidden)) > numbers:
         raise ValueError(f"it would have more numbers than the weights, {numbers}")

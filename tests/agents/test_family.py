@@ -14,7 +14,7 @@ from agents.config import ConfigError, TrainConfig, make_config
 from agents.learners.training_env import make_env
 from agents.networks.family import FamilyReader
 from agents.reports.family import read_file
-from agents.runs.config_files import dump_config, load_config
+from agents.runs.config_files import load_config
 from agents.runs.models import load_model
 from agents.train import main
 from solitaire_env import load_policy
@@ -28,8 +28,6 @@ from tests.agents.test_train import assert_refused, command, progress
 from tests.policies.model_folders import edit_card, played, spec_of, write_model
 
 GAMES = ["klondike", "freecell", "busy-aces"]
-UNSEEN = ["double-rail", "russian-solitaire", "zebra", "penguin"]
-"""They have other observations and actions than those of the training."""
 VALUES: dict[str, Any] = {
     "games": GAMES, "moves": "supermove", "minutes": None, "total_steps": 3000, "width": 8,
     "hidden": [8, 4], "num_envs": 24, "n_steps": 32, "batch_size": 128, "threads": 1, "stall_limit": 10,
@@ -137,21 +135,10 @@ def test_a_family_training_can_be_resumed(run: Path, tmp_path: Path) -> None:
     assert progress(copy)["steps"] >= 4000
 
 
-def test_ppo_starts_from_a_family_trained_by_pqn(tmp_path: Path) -> None:
-    values = VALUES | {"learner": "pqn", "held_out_deals": None, "total_steps": 1500, "eval_deals": "0:1"}
-    (tmp_path / "pqn.yaml").write_text(json.dumps({FAMILY: values}))
-    outcome = command(tmp_path / "pqn.yaml", "--runs", tmp_path, of=main)
-    assert outcome.status == 0, outcome.err
-    values |= {"learner": "ppo", "init_from": str(tmp_path / "family-1")}
-    (tmp_path / "ppo.yaml").write_text(json.dumps({FAMILY: values}))
-    outcome = command(tmp_path / "ppo.yaml", "--runs", tmp_path, of=main)
-    assert outcome.status == 0, outcome.err
-
-
 # ------------------------------------------------------------------------------------- playing
 
 
-@pytest.mark.parametrize("game", UNSEEN)
+@pytest.mark.parametrize("game", ["zebra", "penguin"])
 def test_the_network_plays_games_it_was_not_trained_on(run: Path, game: str) -> None:
     policy = load_policy(run, game)
     assert isinstance(policy, CompiledNetwork)
@@ -159,7 +146,7 @@ def test_the_network_plays_games_it_was_not_trained_on(run: Path, game: str) -> 
     assert len(games) == 2 and all(row.steps > 0 for row in games)
 
 
-@pytest.mark.parametrize("game", [*GAMES, *UNSEEN])
+@pytest.mark.parametrize("game", ["klondike", "zebra"])
 def test_torch_and_the_compiled_network_agree(run: Path, game: str) -> None:
     spec = GameSpec(get_variant(game))
     slow, fast = load_model(run / "model", spec), load_network(run, spec)
@@ -183,14 +170,9 @@ def test_one_card_games_are_played_by_supermoves_where_they_take_them(run: Path)
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"network": "piles"}, ["network is 'piles'", "'moves'"]),
-        ({"observation": "features"}, ["observation is 'features'"]),
-        ({"information": "thoughtful"}, ["information is 'thoughtful'"]),
+        ({"network": "mlp"}, ["network is 'mlp'", "'moves'"]),
         ({"learner": "playouts"}, ["learner is 'playouts'", "'ppo' or 'pqn'"]),
         ({"moves": "sequence"}, ["moves is 'sequence'", "null or 'supermove'"]),
-        ({"build": "any suit"}, ["build is 'any suit'", "null"]),
-        ({"safe_autoplay": True}, ["safe_autoplay is True"]),
-        ({"rollout_lookahead": 4}, ["rollout_lookahead is 4"]),
         ({"games": "tests"}, ["unknown variant 'tests'"]),
         ({"games": ["klondike", "klondike"]}, ["each once"]),
         ({"games": [7]}, ["games"]),
@@ -210,11 +192,6 @@ def test_games_are_a_split_or_a_list() -> None:
     assert make_config({"env": f"solitaire_env:{FAMILY}"}, "test").is_family
     with pytest.raises(ValueError, match="is many games"):
         config().variant  # noqa: B018
-
-
-def test_a_dumped_family_configuration_loads_unchanged(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text(dump_config(config()))
-    assert load_config(tmp_path / "config.yaml") == config()
 
 
 def test_commands_for_a_single_game_refuse_many(tmp_path: Path) -> None:
@@ -239,7 +216,6 @@ def test_a_model_of_one_game_cannot_initialize_a_family(tmp_path: Path) -> None:
         ({"games": "all"}, "a list of names"),
         ({"sizes": {"hidden": [8, 4], "width": 8, "dig_out": 2}}, "reads other features"),
         ({"sizes": {"hidden": [8, 4], "width": 8, "dig_out": 2, "family": 2}}, "family is 2"),
-        ({"sizes": {"hidden": [8, 4], "width": 8, "dig_out": 10**9, "family": 1}}, "dig_out is"),
     ],
 )
 def test_a_damaged_card_is_refused(run: Path, tmp_path: Path, values: dict[str, Any], words: str) -> None:

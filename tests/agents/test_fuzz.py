@@ -5,7 +5,6 @@ See :mod:`tests.fuzz`, whose script runs these targets too.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -22,17 +21,12 @@ from tests.fuzz import Target, Texts, as_bytes, expect, folder, try_cases, writt
 # --------------------------------------------------------------------------------- configurations
 
 CONFIGS = [path.read_text() for path in sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))]
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
 CONFIG_TEXTS = Texts(
     [
         *CONFIGS,
         dump_config(TrainConfig()),
         dump_config(TrainConfig(env="eights-down", network="mlp", minutes=None, total_steps=7)),
         "default: {width: 32, minutes: 1}\nSolitaire/BusyAces-v0: {width: 48, moves: supermove}\n",
-        "default: &base\n  cards_per_pile: 3\nbusy-aces:\n  hidden: [64, 64]\n",
-        "busy-aces: {hidden: &a [*a]}",
-        # Aliases: a short text of a huge value.
-        "default:\n  a: &a [0]\n" + "".join(f"  {b}: &{b} [*{a}, *{a}]\n" for a, b in pairwise(LETTERS)),
     ],
     [
         *TrainConfig.__dataclass_fields__,

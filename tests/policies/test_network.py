@@ -176,9 +176,9 @@ def test_the_fingerprint_covers_weights_and_settings(folder: Path) -> None:
 
 def test_other_networks_need_torch(folder: Path) -> None:
     assert playable(folder)
-    edit_card(folder, network="piles")
+    edit_card(folder, network="mlp")
     assert not playable(folder)
-    with pytest.raises(ValueError, match="network is 'piles', allowed in format 1: 'moves'"):
+    with pytest.raises(ValueError, match="network is 'mlp', allowed in format 1: 'moves'"):
         load(folder)
     (folder / "model.json").write_text("damaged")
     assert playable(folder)  # loading it reports the fault

@@ -12,8 +12,8 @@ import pytest
 import ray
 from ray.cluster_utils import Cluster
 
-from agents.cluster import MAX_LOSSES, LostWorkersError, connect
-from tests.ray.conftest import run
+from agents.cluster import MAX_LOSSES, connect
+from solitaire_env.core import get_num_threads
 
 Squares = Callable[[list[int]], Iterator[list[tuple[int, int]]]]
 
@@ -47,6 +47,10 @@ def prepare_death(_: None) -> Squares:
         yield [(place, number**2) for place, number in enumerate(numbers)]
 
     return work
+
+
+def prepare_threads(_: None) -> Squares:
+    return lambda numbers: iter([[(place, get_num_threads()) for place in range(len(numbers))]])
 
 
 def lines(log: Path) -> list[list[str]]:
@@ -94,15 +98,6 @@ def test_items_of_a_lost_machine_are_repeated(two_nodes: Cluster, tmp_path: Path
     assert 100 <= len(lines(log)) <= 100 + 20
 
 
-@pytest.mark.slow
-def test_a_machine_that_joins_takes_part(two_nodes: Cluster, tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    square(two_nodes, log, 150, lambda: two_nodes.add_node(num_cpus=1, include_dashboard=False))
-    assert len({node for *_, node in lines(log)}) == 3
-    for node in sorted(two_nodes.worker_nodes, key=id)[1:]:
-        two_nodes.remove_node(node)
-
-
 def test_an_error_of_a_worker_is_raised_in_the_driver(two_nodes: Cluster) -> None:
     with connect(two_nodes.address, quiet=True) as connected:
         assert connected is not None
@@ -114,12 +109,15 @@ def test_an_error_of_a_worker_is_raised_in_the_driver(two_nodes: Cluster) -> Non
 def test_an_item_that_kills_every_worker_is_an_error(two_nodes: Cluster) -> None:
     with connect(two_nodes.address, quiet=True) as connected:
         assert connected is not None
-        with pytest.raises(LostWorkersError, match=rf"{MAX_LOSSES + 1} workers in a row were lost .* \[7\]"):
+        with pytest.raises(OSError, match=rf"{MAX_LOSSES + 1} workers in a row were lost .* \[7\]"):
             list(connected.spread(prepare_death, None, range(5, 10), min_size=1, max_size=1))
 
 
-def test_a_worker_has_a_thread_for_each_of_its_cpus() -> None:
-    assert run("tests.ray.workers", SOLITAIRE_ENV_THREADS="2") == "2 1\n1 2\n"
+def test_a_worker_has_a_thread_for_each_of_its_cpus(two_nodes: Cluster) -> None:
+    with connect(two_nodes.address, quiet=True) as connected:
+        assert connected is not None
+        [[(_, threads)]] = connected.spread(prepare_threads, None, [0], min_size=1, max_size=1)
+    assert threads == 1
 
 
 def test_a_machine_with_other_code_is_refused(two_nodes: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,6 @@ def test_a_diverged_trial_is_pruned(monkeypatch: pytest.MonkeyPatch) -> None:
     ("values", "missing"),
     [
         ({}, {"init_linear_temperature"}),
-        ({"network": "piles"}, {"init_linear_temperature", "hidden"}),
         ({"learning_rate": 1.0, "hidden": [7], "batch_size": 999, "init_linear_temperature": 9}, set()),
     ],
 )

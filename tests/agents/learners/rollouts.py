@@ -7,12 +7,13 @@ from typing import Any
 from stable_baselines3.common.callbacks import BaseCallback
 
 from agents.config import make_config
-from agents.learners.factory import Learner, make_model
+from agents.learners.base import TeamLearner
+from agents.learners.factory import make_model
 from agents.learners.training_env import make_env
 from tests.agents.test_train import VALUES
 
 
-def make_learner(**values: Any) -> Learner:
+def make_learner(**values: Any) -> Any:
     """The learner of a small configuration of Busy Aces, with other values of some keys."""
     config = make_config(VALUES | {"env": "busy-aces", "hidden": [16]} | values, "test")
     env = make_env(config)
@@ -20,31 +21,28 @@ def make_learner(**values: Any) -> Learner:
     return make_model(config, env)
 
 
-class Once(BaseCallback):
+class Positions(BaseCallback):
     """A callback that stores the positions and masks of a rollout."""
 
     def __init__(self) -> None:
         super().__init__()
         self.seen: list[Any] = []
 
-    def _keep(self) -> None:
+    def _on_rollout_start(self) -> None:
         model: Any = self.model
         self.seen.append((model.seen.copy(), model.env.action_masks().copy()))
 
-    def _on_rollout_start(self) -> None:
-        self._keep()
-
     def _on_step(self) -> bool:
-        self._keep()
+        self._on_rollout_start()
         return True
 
 
-def rollout(model: Any) -> tuple[Any, Once]:
-    """The training data of a learner's first rollout, and the positions."""
-    callback = Once()
+def rollout(model: TeamLearner) -> tuple[Any, list[Any]]:
+    """A learner's first rollout, and the positions and masks before each step and after the last."""
+    callback = Positions()
     callback.init_callback(model)
     model._setup_learn(0, callback)
     model.begin()
     played = model.play(callback)
     assert played is not None
-    return played, callback
+    return played, callback.seen

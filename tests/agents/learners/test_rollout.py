@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from safetensors.torch import load_file
 
-from agents.config import make_config
+from agents.learners import rollout as learner
 from agents.learners.rollout import CANDIDATES, Decisions, RolloutEvaluator, RolloutLearner
 from agents.runs.models import load_model
 from agents.search.player import PATIENCE
@@ -20,7 +20,6 @@ from solitaire_env.policies.linear import load_linear
 from solitaire_env.variants import Variant, get_variant
 from tests.agents.learners.rollouts import make_learner, rollout
 from tests.agents.test_train import VALUES, assert_monotone, command, curve
-from tests.conftest import Refuses
 from tests.move_features.test_moves import played
 
 # ------------------------------------------------------------------------------------- the judge
@@ -89,11 +88,12 @@ def test_values_do_not_depend_on_the_hidden_stock() -> None:
 # ----------------------------------------------------------------------------------- the learner
 
 
-def learner(**changes: Any) -> RolloutLearner:
-    values = {"learner": "playouts", "init_linear_temperature": 1.0, "kl_coef": 0.01, "num_playouts": 8}
+def decisions_of(**changes: Any) -> tuple[RolloutLearner, Decisions]:
+    """A learner, and the decisions of its first rollout."""
+    values = {"learner": "playouts", "init_linear_temperature": 1.0, "num_playouts": 8}
     model = make_learner(**values | {"safe_autoplay": True} | changes)
-    assert isinstance(model, RolloutLearner)
-    return model
+    played, _ = rollout(model)
+    return model, Decisions(*map(np.concatenate, zip(*played.kept, strict=True)))
 
 
 def legal(model: RolloutLearner, decisions: Decisions) -> Any:
@@ -104,10 +104,10 @@ def legal(model: RolloutLearner, decisions: Decisions) -> Any:
     return masks
 
 
-def test_decisions_have_the_advantages_of_likely_moves() -> None:
+def test_decisions_have_the_advantages_of_likely_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only likely moves are played out; the mean of their advantages, weighted by probability, is 0."""
-    model = learner(min_prob=0.05)
-    decisions, _ = rollout(model)
+    monkeypatch.setattr(learner, "MIN_PROB", 0.05)
+    model, decisions = decisions_of()
     assert 20 < len(decisions.rows) < 8 * 32
     masks = legal(model, decisions)
     seen = model.policy.network.score_cached(model.cache, decisions.rows)
@@ -123,12 +123,12 @@ def test_decisions_have_the_advantages_of_likely_moves() -> None:
     assert np.abs(decisions.gains).max() > 0.01
 
 
-def test_the_network_learns_the_best_move_despite_the_kl_penalty() -> None:
+def test_the_network_learns_the_best_move_despite_the_kl_penalty(monkeypatch: pytest.MonkeyPatch) -> None:
     """The network learns the move with the highest advantage; a smaller KL penalty makes it likelier."""
     shares = []
     for weight in (0.3, 0.01):
-        model = learner(kl_coef=weight, n_epochs=60, learning_rate=1e-2)
-        decisions, _ = rollout(model)
+        monkeypatch.setattr(learner, "KL_COEF", weight)
+        model, decisions = decisions_of(n_epochs=60, learning_rate=1e-2)
         # The action with the highest number has an advantage of a third.
         masks = legal(model, decisions)
         best = masks.shape[1] - 1 - masks[:, ::-1].argmax(1)
@@ -137,7 +137,8 @@ def test_the_network_learns_the_best_move_despite_the_kl_penalty() -> None:
         told = decisions._replace(gains=gains)
         first = model._expect(told, np.arange(len(best)))
         assert first[1].item() == pytest.approx(0, abs=1e-2)
-        model.train(told)
+        model._update_learning_rate(model.policy.optimizer)
+        model.learn_decisions(told)
         after = model._expect(told, np.arange(len(best)))
         assert after[0] > first[0] and after[1] > 0
         shares.append(after[0].item() / 0.3 / len(best))
@@ -170,15 +171,3 @@ def test_a_rollout_run_can_be_resumed(tmp_path: Path) -> None:
     assert (ended["policy/start.head.weight"] != ended["policy/network.head.weight"]).any()
     player = load_model(run / "model", GameSpec(get_variant("busy-aces")))
     assert player.temperature is None and player.value is not None
-
-
-def test_values_out_of_range_are_refused(refuses: Refuses, tmp_path: Path) -> None:
-    for change, words in (
-        ({"num_playouts": 0}, ["num_playouts is 0", "1 to 4,096"]),
-        ({"kl_coef": 0.0}, ["kl_coef is 0.0", "more than 0"]),
-        ({"min_prob": 1.5}, ["min_prob is 1.5", "0 to 1"]),
-        ({"information": "thoughtful"}, ["'playouts'", "'thoughtful'", "'cards' and 'player'"]),
-        ({"observation": "features", "network": "mlp"}, ["'playouts'", "'features'"]),
-    ):
-        values = {"env": "busy-aces", "learner": "playouts"} | change
-        refuses(lambda values=values: make_config(values, "here"), *words)

@@ -58,7 +58,6 @@ def test_unpack_returns_the_added_features(name: str, monkeypatch: pytest.Monkey
         for mine, other in zip(seen, read, strict=True):
             assert mine.dtype == other.dtype
             np.testing.assert_allclose(mine, other, atol=1e-6)
-        assert cache.count_moves(rows) == len(read.games)
     cache.clear()
     assert cache.size == 0 and cache.add(*steps[3]).tolist() == list(range(12))
     np.testing.assert_allclose(
@@ -115,7 +114,6 @@ def test_cached_positions_score_like_observations(kind: str) -> None:
     found = network.score_cached(cache, rows)
     for mine, other in zip(found, expected, strict=True):
         th.testing.assert_close(mine, other, rtol=1e-4, atol=1e-5)
-    assert cache.count_moves(rows) == len(found.games)
 
     actions = masks.argmax(1)
     chosen = network.score_cached(cache.choose(actions), rows)
