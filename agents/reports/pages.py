@@ -238,7 +238,7 @@ def short(games: Sequence[Game]) -> str:
 
 def search_table(entries: Mapping[str, Sequence[Entry]]) -> str:
     """Search and the shipped networks on the same deals."""
-    head = ["", "simulations x depth", "deals", "won", "cards home", "`shipped`, the same deals"]
+    head = ["", "simulations", "deals", "won", "cards home", "`shipped`, the same deals"]
     head += ["only search : only `shipped`", "s a game"]
     rows = []
     searched = read_entries("search")
@@ -250,7 +250,7 @@ def search_table(entries: Mapping[str, Sequence[Entry]]) -> str:
             rows.append(
                 [
                     variant.title,
-                    entry.name.replace("x", " x ").replace("-", ", "),
+                    entry.name.replace("-", ", "),
                     f"{len(entry.games)}",
                     won(entry.games),
                     home(entry.games),
