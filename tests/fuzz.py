@@ -68,7 +68,7 @@ from solitaire_env.variants import (
     variant_from_dict,
     variant_to_dict,
 )
-from tests.games import ALL, COMPILED, FURTHER, ODD, PLAYED
+from tests.games import ALL_GAMES, COMPILED, FURTHER, ODD, ONE_PER_RULE
 
 MESSAGE_LINES, MESSAGE_SIZE = 2, 600
 LONGEST_CASE = 10
@@ -422,10 +422,10 @@ def written(name: str, data: bytes) -> Path:
 # -------------------------------------------------------------------------------------- positions
 
 GAMES = [
-    *PLAYED.values(),
+    *ONE_PER_RULE.values(),
     *FURTHER.values(),
-    ALL["short-4, alternate color, kings, supermove"],
-    ALL["short-5, same suit, any, sequence"],
+    ALL_GAMES["short-4, alternate color, kings, supermove"],
+    ALL_GAMES["short-5, same suit, any, sequence"],
     *ODD.values(),
 ]
 

@@ -22,7 +22,7 @@ from solitaire_env.notation import Move, parse_position
 from solitaire_env.render.ansi import WASTE_SHOWN, render_ansi
 from solitaire_env.util.progress import CLEAR
 from solitaire_env.vector import SolitaireVectorEnv
-from tests.games import PLAYED, PUBLISHED
+from tests.games import ONE_PER_RULE, PUBLISHED
 
 ALMOST_WON = """variant: eights-down
 foundations: C 13 D 13 H 13 S 11
@@ -107,7 +107,7 @@ def test_list_as_json_has_the_sizes_of_the_environments(screen: Screen) -> None:
     assert [of_game["name"] for of_game in listed] == list(PUBLISHED)
     for of_game in listed:
         assert set(cli.SIZES) < set(of_game)
-        if of_game["name"] not in PLAYED:
+        if of_game["name"] not in ONE_PER_RULE:
             continue
         variant = PUBLISHED[of_game["name"]]
         sizes = {
@@ -153,7 +153,7 @@ def test_show_accepts_deals_of_other_programs(screen: Screen) -> None:
         assert "\nt1: JD " in screen("show", "eights-down", "--deal", deal, "--text")
 
 
-@pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
+@pytest.mark.parametrize("variant", ONE_PER_RULE.values(), ids=ONE_PER_RULE)
 def test_every_board_shows_each_card_in_its_column(variant: Any) -> None:
     env = start(variant, deal=11)
     chance = np.random.default_rng(0)

@@ -25,11 +25,11 @@ from solitaire_env.registration import env_id, step_limit
 from solitaire_env.util.messages import shown
 from solitaire_env.variants import Variant
 from tests.conftest import Refuses
-from tests.games import ALL, EVERY, FURTHER, OPTIONS, PLAYED, PUBLISHED
+from tests.games import ALL_GAMES, FURTHER, ONE_PER_RULE, OPTIONS, PUBLISHED
 from tests.positions import fill
 from tests.reference import ReferenceGame, ReferenceRules
 
-IDS = list(map(env_id, PLAYED.values()))
+IDS = list(map(env_id, ONE_PER_RULE.values()))
 WON = "foundations: C all D all H all S all|t1..:"
 STUCK = "waste: ... KC"
 
@@ -64,7 +64,7 @@ def test_check_env_passes(env: str, observation: str, information: str) -> None:
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_check_env_passes_with_options(name: str) -> None:
-    variant = ALL[name]
+    variant = ALL_GAMES[name]
     published = PUBLISHED[variant.name]
     made = gym.make(env_id(published), build=variant.build, spaces=variant.spaces, moves=variant.moves)
     assert made.unwrapped.variant == variant  # type: ignore[attr-defined]
@@ -72,7 +72,7 @@ def test_check_env_passes_with_options(name: str) -> None:
 
 
 @pytest.mark.parametrize("information", observations.INFORMATION)
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_bounds_of_card_observations_depend_on_the_entry(name: str, information: str) -> None:
     """A card is at most the King of Spades, a foundation at most the highest rank, the count an int8."""
     env = SolitaireEnv(name, information=information)
@@ -120,7 +120,7 @@ def test_wrapped_environments_play_to_the_end(env: str) -> None:
     assert info["action_mask"].all() == terminated
 
 
-@pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
+@pytest.mark.parametrize("variant", ONE_PER_RULE.values(), ids=ONE_PER_RULE)
 def test_the_registered_step_limit_truncates(variant: Variant) -> None:
     spec = gym.spec(env_id(variant))
     assert spec.max_episode_steps == step_limit(variant) == 32 * variant.cards
@@ -175,7 +175,7 @@ def test_a_named_deal_does_not_advance_the_stream() -> None:
     assert env.reset()[1]["deal"] == other.reset()[1]["deal"]
 
 
-@pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
+@pytest.mark.parametrize("variant", ONE_PER_RULE.values(), ids=ONE_PER_RULE)
 def test_a_game_starts_from_a_position_as_text_or_object(variant: Variant) -> None:
     env = SolitaireEnv(variant)
     env.reset(seed=0)
@@ -207,7 +207,7 @@ def test_a_hidden_stock_is_drawn_from_the_unseen_cards() -> None:
     assert len(texts) == 2, "the seed decides"
 
 
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_a_won_start_terminates_in_the_first_step(name: str) -> None:
     """The step earns nothing: no card went home in it."""
     env = start(name, WON, reward="progress+win")
@@ -429,11 +429,11 @@ def test_invalid_arguments_raise_an_error(argument: str, value: Any, allowed: st
 # ----------------------------------------------------------------------------------- observations
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", ALL_GAMES)
 def test_card_observations_show_the_position(name: str) -> None:
     """The decoder returns the player's view; named slices are in the right places."""
     for information in observations.INFORMATION:
-        env = SolitaireEnv(EVERY[name], information=information)
+        env = SolitaireEnv(ALL_GAMES[name], information=information)
         observation, info = env.reset(seed=0)
         rng = np.random.default_rng(0)
         for _ in range(15):
@@ -512,9 +512,9 @@ def features_of(seen: Position, reference: ReferenceGame, layout: dict[str, slic
 
 
 @pytest.mark.parametrize("information", observations.INFORMATION)
-@pytest.mark.parametrize("name", [*PLAYED, *FURTHER, "short-4, any suit, any, sequence", "only-aces"])
+@pytest.mark.parametrize("name", [*ONE_PER_RULE, *FURTHER, "short-4, any suit, any, sequence", "only-aces"])
 def test_features_equal_their_description(name: str, information: str) -> None:
-    env = SolitaireEnv(EVERY[name], observation="features", information=information)
+    env = SolitaireEnv(ALL_GAMES[name], observation="features", information=information)
     observation, info = env.reset(seed=0)
     rng = np.random.default_rng(1)
     for _ in range(25):

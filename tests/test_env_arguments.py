@@ -27,7 +27,7 @@ from solitaire_env.util.numbers import whole_number, whole_numbers
 from solitaire_env.variants import Variant
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.conftest import Refuses
-from tests.games import PLAYED
+from tests.games import ONE_PER_RULE
 
 BUSY = "solitaire_env:Solitaire/BusyAces-v0"
 NO_NUMBERS = [None, "1", 1.0, True, np.bool_(True), np.float32(1), np.timedelta64(1), np.array([1]), [1], {}]
@@ -154,10 +154,10 @@ def test_the_action_of_a_restarting_game_is_ignored() -> None:
 @pytest.mark.parametrize(
     "variant",
     [
-        pytest.param(variant, marks=() if name in ("busy-aces", "klondike-draw-3") else pytest.mark.proof)
-        for name, variant in PLAYED.items()
+        pytest.param(variant, marks=() if name in ("busy-aces", "klondike-draw-3") else pytest.mark.slow)
+        for name, variant in ONE_PER_RULE.items()
     ],
-    ids=PLAYED,
+    ids=ONE_PER_RULE,
 )
 @pytest.mark.parametrize("information", ["player", "thoughtful"])
 def test_every_invalid_code_raises_an_error(variant: Variant, information: Any, refuses: Refuses) -> None:

@@ -18,7 +18,7 @@ def add(a, b):
 """
 
 
-@pytest.mark.proof
+@pytest.mark.slow
 def test_every_mutant_changes_its_file() -> None:
     """Each old text is in its file, and no two mutants are the same."""
     mutants_ = listed()
@@ -40,7 +40,7 @@ def test_mutants_that_do_not_fit_raise_an_error(
     refuses(lambda: mutated(ADD, Mutant("sums", "add.py", "f", old, new)), *words)
 
 
-@pytest.mark.proof
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("test", "outcome"),
     [
@@ -61,19 +61,19 @@ def test_a_run_gives_the_first_failure(
     assert run_stage(tmp_path, ["test_add.py"]) == (outcome, "no end" in outcome)
 
 
-@pytest.mark.proof
+@pytest.mark.slow
 def test_a_run_without_a_failing_test_raises_an_error(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="pytest failed without a failing test"):
         run_stage(tmp_path, ["test_missing.py"])
 
 
-@pytest.mark.proof
+@pytest.mark.slow
 def test_a_run_that_takes_too_long_counts_as_failed(tmp_path: Path) -> None:
     (tmp_path / "test_add.py").write_text("import time\ntime.sleep(60)")
     assert run_stage(tmp_path, ["test_add.py"], seconds=1) == ("no end within 1 s", True)
 
 
-@pytest.mark.proof
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "failed", "said"),
     [
@@ -118,7 +118,7 @@ def test_the_script_reports_each_mutant(
     assert said in re.sub(r" \d+ s$", "", capsys.readouterr().out, flags=re.MULTILINE)
 
 
-@pytest.mark.proof
+@pytest.mark.slow
 def test_the_unchanged_tests_must_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mutants, "copy_project", lambda folder: folder.mkdir())
     monkeypatch.setattr(mutants, "run_tests", lambda folder: mutants.Outcome("test_it - wrong"))

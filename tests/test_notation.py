@@ -27,7 +27,7 @@ from solitaire_env.notation import (
 )
 from solitaire_env.variants import VARIANTS, Variant, get_variant
 from tests.conftest import Refuses
-from tests.games import ALL, EVERY
+from tests.games import ALL_GAMES
 
 THIEVES = get_variant("forty-thieves")
 EIGHTS = get_variant("eights-down")
@@ -72,9 +72,9 @@ def test_position_text_has_a_line_for_each_pile() -> None:
     )
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", ALL_GAMES)
 def test_position_texts_round_trip(name: str) -> None:
-    variant = EVERY[name]
+    variant = ALL_GAMES[name]
     for steps in (0, 5, 40):
         text = dealt(variant, steps, steps)
         position = parse_position(text, variant)
@@ -235,7 +235,7 @@ def test_the_text_of_another_game_raises_an_error(refuses: Refuses) -> None:
 
 
 def test_a_card_that_a_short_pack_lacks_raises_an_error(refuses: Refuses) -> None:
-    short = ALL["short-3, same suit, any, one card"]
+    short = ALL_GAMES["short-3, same suit, any, one card"]
     text = changed(dealt(short), "t1", lambda words: ["4C", *words[1:]])
     refuses(lambda: parse_position(text, short), "t1 has 4C", "ranks 1 to 3")
     text = changed(dealt(short), "foundations", lambda words: ["C", "4", *words[2:]])
@@ -297,9 +297,9 @@ def test_rows_of_other_types_raise_an_error(dtype: type, refuses: Refuses) -> No
 # ---------------------------------------------------------------------------------------- actions
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", ALL_GAMES)
 def test_action_texts_are_unique(name: str) -> None:
-    variant = EVERY[name]
+    variant = ALL_GAMES[name]
     texts = [action_text(variant, number) for number in range(make_rules(variant).actions)]
     assert len(set(texts)) == len(texts)
     assert [parse_action(variant, text) for text in texts] == list(range(len(texts)))

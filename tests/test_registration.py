@@ -328,7 +328,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.proof
+@pytest.mark.slow
 @pytest.mark.parametrize("context", ["spawn", "forkserver"])
 def test_a_custom_variant_reaches_workers(context: str, tmp_path: Path) -> None:
     """By its spec, or by an id with the module that registers it, as documented."""

@@ -250,12 +250,11 @@ def make_busy_aces() -> gym.Env[Any, Any]:
     return Monitor(gym.make(f"solitaire_env:{BUSY_ACES}", max_episode_steps=40))
 
 
-@pytest.mark.training
 @pytest.mark.parametrize(
     "kind",
     [
-        pytest.param("dummy", marks=pytest.mark.proof),
-        pytest.param("subprocess", marks=pytest.mark.proof),
+        pytest.param("dummy", marks=pytest.mark.slow),
+        pytest.param("subprocess", marks=pytest.mark.slow),
         "native",
     ],
 )

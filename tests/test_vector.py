@@ -25,7 +25,7 @@ from solitaire_env.variants import get_variant
 from solitaire_env.vector import SolitaireVectorEnv
 from solitaire_env.wrappers import VectorMoveFeatures
 from tests.conftest import Refuses
-from tests.games import ALL, PLAYED
+from tests.games import ALL_GAMES, ONE_PER_RULE
 
 MODES = list(AutoresetMode)
 
@@ -67,17 +67,17 @@ def test_the_example_of_the_docstring_works() -> None:
 def test_games_equal_single_environments(keywords: dict[str, Any], mode: AutoresetMode) -> None:
     """Including final observations and infos; short packs are often won and stuck."""
     for name in ("short-4, same suit, any, sequence", "short-3, same suit, none, one card"):
-        check_vector(ALL[name], mode, seed=3, steps=60, **keywords)
+        check_vector(ALL_GAMES[name], mode, seed=3, steps=60, **keywords)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_published_games_equal_single_environments(name: str, mode: AutoresetMode) -> None:
-    check_vector(PLAYED[name], mode, seed=1, steps=80, max_episode_steps=33)
+    check_vector(ONE_PER_RULE[name], mode, seed=1, steps=80, max_episode_steps=33)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
-@pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
+@pytest.mark.parametrize("variant", ONE_PER_RULE.values(), ids=ONE_PER_RULE)
 def test_without_copies_the_values_are_the_same(variant: Any, mode: AutoresetMode) -> None:
     """The arrays are reused."""
     for observation in ("cards", "features"):
@@ -386,7 +386,7 @@ def test_invalid_arguments_raise_an_error(argument: str, value: Any, allowed: st
 
 
 @pytest.mark.parametrize("mode", [*MODES, *(mode.value for mode in MODES)], ids=repr)
-@pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
+@pytest.mark.parametrize("variant", ONE_PER_RULE.values(), ids=ONE_PER_RULE)
 def test_make_vec_makes_the_native_environment(variant: Any, mode: AutoresetMode | str) -> None:
     env = gym.make_vec(env_id(variant), num_envs=256, autoreset_mode=mode)
     assert isinstance(env.unwrapped, SolitaireVectorEnv)
@@ -448,7 +448,9 @@ def test_copied_rows_continue_like_their_sources(
     sources: list[int], targets: list[int], mode: AutoresetMode
 ) -> None:
     """The other rows are unchanged."""
-    env = started(6, ALL["short-4, same suit, any, sequence"], autoreset_mode=mode, max_episode_steps=13)
+    env = started(
+        6, ALL_GAMES["short-4, same suit, any, sequence"], autoreset_mode=mode, max_episode_steps=13
+    )
     batch = env.batch
     rng = np.random.default_rng(0)
     for _ in range(12):

@@ -23,7 +23,7 @@ from solitaire_env.testing import expect_results
 from solitaire_env.util.messages import shown
 from solitaire_env.wrappers import DictObservation, MoveFeatures, VectorMoveFeatures
 from tests.conftest import Refuses
-from tests.games import PLAYED
+from tests.games import ONE_PER_RULE
 
 BUSY_ACES = "solitaire_env:Solitaire/BusyAces-v0"
 KEYS = {
@@ -33,7 +33,7 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize("name", list(map(env_id, PLAYED.values())))
+@pytest.mark.parametrize("name", list(map(env_id, ONE_PER_RULE.values())))
 @pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
 @pytest.mark.filterwarnings("ignore:.*different from the unwrapped version")
 def test_check_env_passes(name: str, keys: dict[str, str]) -> None:
@@ -133,7 +133,7 @@ def test_another_dtype_has_the_same_values(dtype: Any, observation: str) -> None
 # ---------------------------------------------------------------------------------- MoveFeatures
 
 
-@pytest.mark.parametrize("name", list(map(env_id, PLAYED.values())))
+@pytest.mark.parametrize("name", list(map(env_id, ONE_PER_RULE.values())))
 @pytest.mark.filterwarnings("ignore:.*different from the unwrapped version")
 def test_check_env_passes_with_move_features(name: str) -> None:
     check_env(MoveFeatures(gym.make(f"solitaire_env:{name}").unwrapped), skip_render_check=True)

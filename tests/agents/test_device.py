@@ -120,8 +120,7 @@ NETWORKS = {
 }
 
 
-@pytest.mark.training
-@pytest.mark.proof
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NETWORKS)
 def test_training_uses_the_device(name: str, tmp_path: Path, accelerator: None) -> None:
     """Rollouts, updates and checkpoints."""

@@ -11,7 +11,6 @@ ROOT = Path(__file__).parents[2]
 PAGES = ["README.md", "docs/how-to/evaluate.md", "docs/how-to/other-libraries.md"]
 
 
-@pytest.mark.training
 @pytest.mark.parametrize("page", PAGES)
 def test_every_python_block_runs(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")

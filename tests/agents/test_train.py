@@ -131,7 +131,6 @@ def assert_monotone(rows: list[dict[str, str]]) -> None:
 # ---------------------------------------------------------------------------------- from end to end
 
 
-@pytest.mark.training
 def test_train_writes_a_run_folder(trained: tuple[Path, Outcome]) -> None:
     run, outcome = trained
     assert outcome.status == 0 and (run / "evaluation.txt").read_text() in outcome.out
@@ -163,7 +162,6 @@ def test_train_writes_a_run_folder(trained: tuple[Path, Outcome]) -> None:
     )
 
 
-@pytest.mark.training
 def test_train_evaluates_all_policies(trained: tuple[Path, Outcome], tmp_path: Path) -> None:
     run, _ = trained
     games = {path.stem: read_games(path) for path in (run / "evaluation").iterdir()}
@@ -180,8 +178,7 @@ def test_train_evaluates_all_policies(trained: tuple[Path, Outcome], tmp_path: P
     assert f", {home} cards home, " in best and "policy: busy-aces-1" in best
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 def test_equal_seeds_give_equal_networks(trained: tuple[Path, Outcome], tmp_path: Path) -> None:
     command(config_file(tmp_path), "--runs", tmp_path, "--eval-deals", "0", "--quiet")
     runs = (trained[0], tmp_path / "busy-aces-1")
@@ -193,7 +190,6 @@ def test_equal_seeds_give_equal_networks(trained: tuple[Path, Outcome], tmp_path
 # --------------------------------------------------------------------------------- stop and resume
 
 
-@pytest.mark.training
 def test_resume_continues_steps_and_curve(run: Path) -> None:
     before, old_rows = progress(run), curve(run)
     with (run / "curve.csv").open("a") as file:
@@ -213,7 +209,6 @@ def test_resume_continues_steps_and_curve(run: Path) -> None:
     assert len(read_games(run / "evaluation" / "busy-aces-1.jsonl")) == 2
 
 
-@pytest.mark.training
 def test_checkpoint_restores_weights_and_moments(tmp_path: Path) -> None:
     config = make_config(VALUES, "test")
 
@@ -241,8 +236,7 @@ def test_checkpoint_restores_weights_and_moments(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 def test_resume_after_kill_9(tmp_path: Path) -> None:
     """The curve is that of one training: rows after the checkpoint are written again, none occurs twice."""
     options = ["--total-steps", str(10**9), "--checkpoint-minutes", "1e-3"]
@@ -275,7 +269,6 @@ def test_resume_after_kill_9(tmp_path: Path) -> None:
     assert after["steps"] >= goal and after["games"] >= kept["games"] and after["seconds"] > kept["seconds"]
 
 
-@pytest.mark.training
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signal_handlers_are_restored(run: Path, number: signal.Signals) -> None:
     """The first signal ends the training after the current step; the handlers are restored."""
@@ -316,7 +309,6 @@ def configure(run: Path, **values: Any) -> None:
 CHECKPOINT = "checkpoint.safetensors"
 
 
-@pytest.mark.training
 @pytest.mark.parametrize(
     ("damage", "options", "words"),
     [
@@ -360,7 +352,6 @@ def test_a_resumed_run_can_change_its_budget_and_machine(tmp_path: Path) -> None
     assert resumed == replace(config, **changes) and set(changes) == {*RESUMABLE}
 
 
-@pytest.mark.training
 def test_a_run_is_resumed_by_one_process_at_a_time(run: Path) -> None:
     before = {path: path.read_bytes() for path in run.rglob("*.*") if path.is_file()}
     with locked(run):
@@ -432,7 +423,6 @@ def test_a_configuration_imports_modules_only_if_it_is_trusted(
             assert (tmp_path / "loaded.log").exists()
 
 
-@pytest.mark.training
 def test_a_full_disk_is_an_error_that_names_the_file(run: Path, full_disk: Callable[[], None]) -> None:
     before = {path: path.read_bytes() for path in run.glob("*.*")}
     full_disk()
@@ -446,7 +436,6 @@ def test_a_full_disk_is_an_error_that_names_the_file(run: Path, full_disk: Calla
     assert {path: path.read_bytes() for path in run.glob("*.*")} == before
 
 
-@pytest.mark.training
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_diverged_training_says_so(processes: int, tmp_path: Path) -> None:
     more = ("--threads", processes, "--num-envs", 64 * processes, "--n-steps", 4)
@@ -616,8 +605,7 @@ def test_training_starts_from_the_mean_of_several_models(tmp_path: Path, refuses
         refuses(lambda values=values: initial_weights_of(replace(config, **values)), *words)
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 def test_only_the_value_learns_during_warmup(tmp_path: Path) -> None:
     changed = []
     for value_warmup_steps in (512, 2048):

@@ -21,7 +21,7 @@ from tests.browser.conftest import OpenPage
 from tests.browser.reading import drawn, expected, moves, pile, top
 from tests.recorded import recorded_game
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.external
 
 
 # ------------------------------------------------------------------------------------- ways to play

@@ -12,7 +12,7 @@ from tests.browser.conftest import OpenPage
 from tests.browser.reading import drawn, held, moves, pile, ready, top
 from tests.recorded import recorded_game
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.external
 
 
 def says(page: Page, text: str | re.Pattern[str]) -> None:

@@ -14,7 +14,7 @@ import pytest
 from agents.reports.stored import read_rows
 from tests.container.image import PROJECT, Image
 
-pytestmark = pytest.mark.container
+pytestmark = pytest.mark.external
 DEALS = 10
 
 WRITE = """

@@ -27,7 +27,7 @@ from solitaire_env.util.messages import shown
 from solitaire_env.variants import VARIANTS, Variant, get_variant, variant_from_dict, variant_to_dict
 from tests.conftest import Refuses
 from tests.fuzz import nested
-from tests.games import EVERY, THE_FIVE
+from tests.games import ALL_GAMES, THE_FIVE
 from tests.reference import ReferenceRules
 
 TINY = Variant("tiny", "Tiny", decks=1, tableau=(2, 1), cells=1, ranks=3)
@@ -316,7 +316,7 @@ def test_with_rules_replaces_rules(refuses: Refuses) -> None:
 
 
 def test_plain_data_round_trips() -> None:
-    for variant in EVERY.values():
+    for variant in ALL_GAMES.values():
         assert variant_from_dict(json.loads(json.dumps(variant_to_dict(variant)))) == variant
 
 
@@ -453,9 +453,9 @@ def test_spaces_that_stay_empty_have_no_actions() -> None:
     assert "space" not in action_layout(replace(TINY, spaces="none")).offsets
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", ALL_GAMES)
 def test_layouts_have_the_expected_number_of_actions(name: str) -> None:
-    v = EVERY[name]
+    v = ALL_GAMES[name]
     has_stock = int(v.stock > 0)
     others = has_stock + v.cells
     # At most all cards except the one that they go onto.
@@ -577,14 +577,14 @@ def test_unknown_actions_raise_an_error(refuses: Refuses) -> None:
 
 def test_rules_are_plain_ints() -> None:
     """Another type would compile every kernel again."""
-    for name, variant in EVERY.items():
+    for name, variant in ALL_GAMES.items():
         assert {type(value) for value in make_rules(variant)} == {int}, name
 
 
 @pytest.mark.parametrize("information", ["player", "thoughtful"])
 def test_observation_slices_cover_the_row(information: str) -> None:
     """The parts follow each other without a gap."""
-    for name, variant in EVERY.items():
+    for name, variant in ALL_GAMES.items():
         rules = make_rules(variant)
         layout = observation_layout(variant, information)
         parts = list(layout.values())

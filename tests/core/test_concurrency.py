@@ -45,7 +45,7 @@ counts = pytest.mark.skipif(not TASKS.exists(), reason="/proc has the number of 
 fork_first = pytest.mark.parametrize(
     "method",
     [
-        pytest.param(method, marks=pytest.mark.proof if place else ())
+        pytest.param(method, marks=pytest.mark.slow if place else ())
         for place, method in enumerate(multiprocessing.get_all_start_methods())
     ],
 )
@@ -275,7 +275,7 @@ def test_forking_while_kernels_are_bound_does_not_hang() -> None:
 
 @compiled
 @forks
-@pytest.mark.parametrize("observation", ["cards", pytest.param("features", marks=pytest.mark.proof)])
+@pytest.mark.parametrize("observation", ["cards", pytest.param("features", marks=pytest.mark.slow)])
 def test_a_forked_child_steps_games(observation: str) -> None:
     """It steps its own games and those that it inherited; a child's child does too."""
     run(fork_after_threads, observation)
@@ -386,7 +386,7 @@ def subproc_vec_env(methods: Sequence[str | None]) -> None:
 
 
 @compiled
-@pytest.mark.proof
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("stable_baselines3") is None, reason="needs stable-baselines3")
 def test_subproc_vec_env_plays_like_one_process() -> None:
     """With SB3's default start method and with fork, each process in one thread."""
@@ -447,7 +447,7 @@ def with_torch() -> None:
 
 
 @compiled
-@pytest.mark.proof
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")
 def test_torch_threads_do_not_disturb_steps() -> None:
     run(with_torch)

@@ -28,7 +28,7 @@ from solitaire_env.variants import VARIANTS, Variant, get_variant
 from tests.conftest import Refuses
 from tests.family_positions import by_game_number, lines, position_text, unused
 from tests.fuzz import nested
-from tests.games import COMPILED, EVERY
+from tests.games import ALL_GAMES, COMPILED
 
 BITS_64 = 2**64 - 1
 BY_DECKS = {1: get_variant("eights-down"), 2: get_variant("forty-thieves"), 4: get_variant("eighty-thieves")}
@@ -164,9 +164,9 @@ def test_games_with_the_same_pack_share_their_deals() -> None:
     assert names(get_variant("busy-aces"), 5) == names(get_variant("forty-bandits"), 5)
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", ALL_GAMES)
 def test_a_deal_contains_each_card_once_per_deck(name: str) -> None:
-    variant = EVERY[name]
+    variant = ALL_GAMES[name]
     pack = Counter(ordered_pack(variant).tolist())
     assert Counter(deal_order(variant, 3).tolist()) == pack
     assert set(pack.values()) == {variant.decks} and len(pack) == 4 * variant.ranks

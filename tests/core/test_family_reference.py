@@ -21,8 +21,6 @@ from tests.family_positions import (
 )
 from tests.reference import ReferenceGame, ReferenceRules
 
-pytestmark = pytest.mark.reference
-
 FEWEST = 15
 """Minimum number of positions of each game."""
 

@@ -50,7 +50,7 @@ def test_counts_equal_the_files(name: str) -> None:
             check(VARIANTS[name], start)
 
 
-@pytest.mark.proof
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
 def test_long_counts_equal_the_files(name: str) -> None:
     for start in FILES[name]:
@@ -138,8 +138,7 @@ def first_difference(batch: Batch, start: ReferenceGame, depth: int) -> str:
 # ------------------------------------------------------------------------------------- the files
 
 
-@pytest.mark.proof
-@pytest.mark.reference
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(VARIANTS)[::4])
 def test_files_are_complete(name: str) -> None:
     """Every start is in its file with its position, and the file has the right format."""
@@ -161,7 +160,6 @@ def test_every_file_is_used() -> None:
     assert {path.name for path in counts.FOLDER.iterdir()} == {path_of(name).name for name in VARIANTS}
 
 
-@pytest.mark.reference
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_reference_implementation_counts_the_same(name: str) -> None:
     """For counts that take little time."""

@@ -49,7 +49,7 @@ from solitaire_env.testing import check_state, expect, expect_results
 from solitaire_env.variants import Variant
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.core.test_random_games import CARDS, taste
-from tests.games import ALL, COMPILED, EACH, EVERY
+from tests.games import ALL_GAMES, COMPILED, SAMPLED
 from tests.positions import CASES, fill
 from tests.reference import SUITS, ReferenceGame, ReferenceRules
 
@@ -586,21 +586,21 @@ class Games(RuleBasedStateMachine):
 # ---------------------------------------------------------------------------------------- tests
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", SAMPLED)
 def test_properties_hold_in_every_position(name: str) -> None:
-    games = seed(crc32(name.encode()))(lambda: Games(EVERY[name]))
+    games = seed(crc32(name.encode()))(lambda: Games(ALL_GAMES[name]))
     run_state_machine_as_test(games, settings=SETTINGS)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ALL_GAMES)
 def test_properties_hold_in_many_positions(name: str) -> None:
-    run_state_machine_as_test(lambda: Games(ALL[name]), settings=MANY)
+    run_state_machine_as_test(lambda: Games(ALL_GAMES[name]), settings=MANY)
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", ALL_GAMES)
 def test_action_texts_round_trip(name: str) -> None:
-    variant = EVERY[name]
+    variant = ALL_GAMES[name]
     layout = action_layout(variant)
     texts = action_texts(ReferenceRules.of(variant))
     assert [action_text(variant, number) for number in range(layout.size)] == texts
@@ -611,7 +611,7 @@ def test_action_texts_round_trip(name: str) -> None:
 def play_together(games: int, moves: int, threads: int) -> None:
     """Play games in one batch with a number of threads, and in as many batches of one game."""
     assert get_num_threads() == threads <= max(1, games // GAMES_PER_THREAD)
-    variant = ALL["short-4, same suit, any, sequence"]
+    variant = ALL_GAMES["short-4, same suit, any, sequence"]
     settings = Settings(observation="features", max_episode_steps=moves - 1)
     together = Batch(GameSpec(variant, settings), games)
     alone = [Batch(GameSpec(variant, settings), 1) for _ in range(games)]

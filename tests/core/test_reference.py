@@ -12,8 +12,6 @@ import pytest
 from tests.positions import cells, fill, run, spaces
 from tests.reference import GAMES, ReferenceGame, ReferenceRules
 
-pytestmark = pytest.mark.reference
-
 EIGHTS, THIEVES = GAMES["eights-down"], GAMES["forty-thieves"]
 PLAYED = GAMES | {
     "eights-down, any card fills a space": replace(EIGHTS, spaces="any"),

@@ -17,13 +17,13 @@ from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.notation import parse_action, parse_position
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
-from tests.games import COMPILED, ODD, OPTIONS, PLAYED, SHORT
+from tests.games import COMPILED, ODD, ONE_PER_RULE, OPTIONS, SHORT
 from tests.positions import fill
 from tests.reference import GAMES as REFERENCE
 
 Array = npt.NDArray[Any]
 
-GAMES = PLAYED | ODD | (OPTIONS if COMPILED else {})
+GAMES = ONE_PER_RULE | ODD | (OPTIONS if COMPILED else {})
 IN_SUIT = {name: variant for name, variant in SHORT.items() if variant.build == "same suit"}
 
 

@@ -34,7 +34,7 @@ from tests.oracles.fc_solve import (
 )
 from tests.oracles.search import Found, ordered, search, text_of
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.external
 
 RULES = [
     {"build": build, "spaces": spaces}

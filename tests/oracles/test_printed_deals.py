@@ -178,7 +178,7 @@ def test_plain_deals_equal_ours_for_all_packs(decks: int) -> None:
         assert dealt(deal, decks) == plain_deal(deal, decks), deal
 
 
-@pytest.mark.oracle
+@pytest.mark.external
 def test_microsoft_deals_equal_freecell_solver() -> None:
     """Freecell Solver's generator, written in C; from 2**31 on it deals like FreeCell Pro."""
     program = need("make-microsoft-freecell-board")

@@ -65,7 +65,7 @@ def all_positions(start: ReferenceGame) -> dict[object, ReferenceGame]:
 
 @pytest.mark.parametrize(
     "variant",
-    [pytest.param(v, marks=pytest.mark.proof if v.build == "any suit" else ()) for v in RULES],
+    [pytest.param(v, marks=pytest.mark.slow if v.build == "any suit" else ()) for v in RULES],
     ids=lambda v: f"{v.build}, {v.spaces}, {v.moves}",
 )
 def test_the_search_equals_the_reference_implementation(variant: Variant) -> None:

@@ -16,7 +16,7 @@ from solitaire_env.notation import parse_position
 from solitaire_env.play.piles import board, targets
 from solitaire_env.play.replay_page import replay_data, replay_page
 from solitaire_env.transcripts import Thought, format_transcript, replay
-from tests.games import PLAYED
+from tests.games import ONE_PER_RULE
 from tests.recorded import recorded_game
 
 EIGHTS = """variant: eights-down
@@ -59,7 +59,7 @@ def test_spaces_and_empty_cells_are_alike() -> None:
         assert targets(parse_position(EIGHTS), move) == piles.split()
 
 
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_steps_lead_to_the_positions_of_the_engine(name: str) -> None:
     game = recorded_game(name)
     data = replay_data(game)

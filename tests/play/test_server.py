@@ -27,7 +27,7 @@ from solitaire_env.play.jobs import shuffled
 from solitaire_env.play.piles import board, start_of, targets
 from solitaire_env.transcripts import parse_transcript, replay
 from solitaire_env.variants import VARIANTS
-from tests.games import PLAYED
+from tests.games import ONE_PER_RULE
 from tests.recorded import recorded_game
 
 HOME = "http://127.0.0.1:8000"
@@ -86,7 +86,7 @@ def test_the_pages_and_the_games_are_served(client: TestClient) -> None:
     assert told["rules"]["moves"] == ["one card", "supermove", "sequence", "any group"]
 
 
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_a_game_is_played_to_its_end_and_saved(client: TestClient, name: str) -> None:
     game = recorded_game(name)
     told = deal(client, name, str(game.deal))
@@ -143,7 +143,7 @@ def test_deals_are_named_as_text_or_random(client: TestClient) -> None:
     assert int(deal(client, deal="random")["deal"]) >= 2**20
 
 
-@pytest.mark.parametrize("name", [name for name, variant in PLAYED.items() if variant.stock])
+@pytest.mark.parametrize("name", [name for name, variant in ONE_PER_RULE.items() if variant.stock])
 def test_the_server_never_sends_hidden_cards(client: TestClient, name: str) -> None:
     """Every answer, hints included, stays the same when the hidden cards are shuffled."""
     env = SolitaireEnv(name)

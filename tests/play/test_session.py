@@ -11,7 +11,7 @@ from solitaire_env.core.cards import FACE_DOWN
 from solitaire_env.play.hints import BuiltInHint
 from solitaire_env.play.session import Session, new_session
 from solitaire_env.variants import get_variant
-from tests.games import PLAYED
+from tests.games import ONE_PER_RULE
 
 WON_NEXT = """variant: eights-down
 foundations: C 13 D 13 H 13 S 12
@@ -93,7 +93,7 @@ def test_hints_prefer_moves_home_and_do_not_go_back() -> None:
     assert game.played[0].text == "t3>f" and game.result == "won" and len(game.played) == 8
 
 
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_hints_repeat_a_position_only_if_every_move_does(name: str) -> None:
     """They also turn cards up instead of moving the same cards to and fro."""
     game = session(name, 1)

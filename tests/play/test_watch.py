@@ -20,7 +20,7 @@ from solitaire_env.play.session import new_session
 from solitaire_env.play.watch import WatchedGame, watch_in_terminal
 from solitaire_env.transcripts import format_transcript, parse_transcript, replay
 from solitaire_env.variants import get_variant
-from tests.games import PLAYED, PUBLISHED
+from tests.games import ONE_PER_RULE, PUBLISHED
 from tests.play.policies import First, Last
 
 ALMOST_WON = """variant: eights-down
@@ -45,7 +45,7 @@ def watched(name: str, policy: Any = None, limit: int | None = None, **start: An
     return WatchedGame(new_session(variant, **start), adviser, limit)
 
 
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_a_watched_game_equals_that_of_the_evaluation(name: str) -> None:
     """A policy that chooses supermoves is shown card by card."""
     supermoves = PUBLISHED[name].moves == "one card" and PUBLISHED[name].takes_supermoves

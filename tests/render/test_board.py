@@ -24,10 +24,10 @@ from solitaire_env.render.board import (
     redeals_left,
 )
 from solitaire_env.variants import Variant
-from tests.games import PLAYED
+from tests.games import ONE_PER_RULE
 
 WIDE = {
-    **PLAYED,
+    **ONE_PER_RULE,
     "many": Variant("many", "M" * 80, decks=4, tableau=(1,) * 17, cells=9, cells_filled=9),
     "tall": Variant("tall", "Tall", decks=4, tableau=(100, 0), moves="sequence"),
 }
@@ -82,7 +82,7 @@ def test_everything_is_inside_the_picture(variant: Variant) -> None:
             assert label.x + label.width <= board.width + 1e-9 and label.y + label.height <= board.height
 
 
-@pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
+@pytest.mark.parametrize("variant", ONE_PER_RULE.values(), ids=ONE_PER_RULE)
 def test_every_card_is_once_in_its_pile(variant: Variant) -> None:
     position = [after for _, _, after in random_game(variant, 30)][-1]
     board = lay_out(position)
@@ -113,10 +113,10 @@ def test_every_card_is_once_in_its_pile(variant: Variant) -> None:
     assert not any(spot.mark for spot in board.spots) and not board.frames
 
 
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_the_last_move_is_marked(name: str) -> None:
     """Where its cards are now, and where they came from."""
-    for before, move, after in random_game(PLAYED[name], 40):
+    for before, move, after in random_game(ONE_PER_RULE[name], 40):
         board = lay_out(after, move=move)
         moved = [spot for spot in board.spots if spot.mark == "moved"]
         assert {(spot.pile, spot.depth) for spot in moved} == moved_cards(after, move)

@@ -27,7 +27,7 @@ from solitaire_env.render.board import lay_out
 from solitaire_env.render.picture import card_image, render_rgb
 from solitaire_env.render.svg import render_svg, sentence
 from tests.conftest import Refuses
-from tests.games import PLAYED
+from tests.games import ONE_PER_RULE
 from tests.recorded import recorded_game
 
 FOLDER = Path(__file__).parents[1] / "pictures"
@@ -81,7 +81,7 @@ def test_pictures_can_have_any_size(size: tuple[int, int]) -> None:
     assert len(np.unique(pixels @ np.array([1 << 16, 1 << 8, 1]))) > 20
 
 
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_every_game_is_drawn_in_every_way(name: str) -> None:
     position, move = scene(name, 12)
     plain = render_rgb(position, (160, 120))
@@ -110,7 +110,7 @@ def test_the_caller_may_change_the_picture() -> None:
 # ---------------------------------------------------------------------------------- hidden cards
 
 
-@pytest.mark.parametrize("name", [name for name, variant in PLAYED.items() if variant.hides_cards])
+@pytest.mark.parametrize("name", [name for name, variant in ONE_PER_RULE.items() if variant.hides_cards])
 def test_a_player_does_not_see_hidden_cards(name: str) -> None:
     """Pictures stay the same when the hidden cards are shuffled."""
     env = SolitaireEnv(name, render_mode="ansi")

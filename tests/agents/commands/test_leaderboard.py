@@ -89,7 +89,7 @@ def test_replay_reproduces_stored_games(capsys: pytest.CaptureFixture[str]) -> N
     assert main(["replay", *supermoves, "--deals", "5:9", "--quiet"]) == 0
 
 
-@pytest.mark.proof
+@pytest.mark.slow
 def test_shipped_policies_reproduce_their_stored_games(capsys: pytest.CaptureFixture[str]) -> None:
     for game in shipped.shipped_games():
         replay = ["replay", f"{game}/shipped", "--deals", "500:503", "--num-envs", "2"]

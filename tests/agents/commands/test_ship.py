@@ -67,7 +67,6 @@ def refused(capsys: pytest.CaptureFixture[str], *args: str | Path) -> str:
     return err
 
 
-@pytest.mark.training
 def test_ship_copies_the_model_and_plays_the_leaderboard(
     runs: Path, places: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -102,8 +101,7 @@ def test_ship_copies_the_model_and_plays_the_leaderboard(
     assert leaderboard.main(["check"]) == 0
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 def test_ship_copies_the_history_of_initial_networks(
     runs: Path, places: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -156,7 +154,6 @@ def test_ship_copies_the_history_of_initial_networks(
     assert "not recorded" in refused(capsys, others[3], "--force")
 
 
-@pytest.mark.training
 def test_unsuitable_runs_are_refused(
     runs: Path, run: Path, places: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -34,7 +34,6 @@ def trials() -> list[optuna.trial.FrozenTrial]:
     return optuna.load_study(study_name="busy-aces", storage=optuna.storages.JournalStorage(backend)).trials
 
 
-@pytest.mark.training
 def test_tune_stores_trials_and_the_best_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: Any, **__: Any) -> bool:
         return False

@@ -85,7 +85,7 @@ def test_pqn_improves_play() -> None:
     assert model.logger.name_to_value["train/value_loss"] < 0.1
 
 
-@pytest.mark.proof
+@pytest.mark.slow
 def test_a_pqn_run_can_be_resumed_and_played(tmp_path: Path) -> None:
     values = VALUES | {"learner": "pqn", "batch_size": 65, "hidden": [8]}
     path = tmp_path / "pqn.yaml"

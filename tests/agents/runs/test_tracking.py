@@ -52,8 +52,7 @@ def test_a_resumed_training_continues_its_wandb_run(tmp_path: Path) -> None:
     assert len(numbers) == 2
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 def test_wandb_without_an_account_is_one_error_line(tmp_path: Path) -> None:
     """There is neither an API key nor a terminal to enter one."""
     home = {"HOME": str(tmp_path), "NETRC": str(tmp_path / "netrc"), "WANDB_MODE": "online"}
