@@ -128,7 +128,7 @@ MAP_PAGE: Final = """
 # Where is what
 
 To read the code, start with `solitaire_env/variants.py` (the games) and `solitaire_env/core/rules/` (the
-legal moves). The folders are layers: each imports only the layers below it, and `make layers` checks that,
+legal moves). The folders are layers: each imports only the layers below it, and `make lint` checks that,
 from the contracts in `pyproject.toml`. [Design](design.md) says why.
 
 ```text
