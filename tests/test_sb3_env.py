@@ -76,21 +76,6 @@ def test_attributes_that_sb3_reads_before_reset_exist() -> None:
 # -------------------------------------------------------------------------------------------- rows
 
 
-@pytest.mark.parametrize("indices", [True, np.bool_(True), 1.5, "1", "x", [0, 1.0], [True, 1], [[0]], ["0"],
-                                     np.ones(3, dtype=bool), np.timedelta64(1)], ids=shown)  # fmt: skip
-def test_indices_of_other_types_raise_an_error(indices: Any, refuses: Refuses) -> None:
-    env = started()
-    before = env.env_method("get_state")
-    for call in (
-        *(lambda name=name: env.env_method(name, indices=indices) for name in METHODS[:-1]),
-        lambda: env.env_method("set_state", before[0], indices=indices),
-        lambda: env.get_attr("render_mode", indices),
-        lambda: env.env_is_wrapped(gym.Wrapper, indices),
-    ):
-        refuses(call, "indices", "whole numbers")
-    assert env.env_method("get_state") == before
-
-
 @pytest.mark.parametrize("indices", [3, -1, [0, 3], np.array([-1]), np.uint64(2**64 - 1)], ids=shown)
 def test_indices_out_of_range_raise_an_error(indices: Any, refuses: Refuses) -> None:
     refuses(lambda: started().env_method("get_state", indices=indices), "there is no game", "0..2")
@@ -137,14 +122,6 @@ def test_deals_are_reported() -> None:
     assert env.env_method("deal") == deals and min(deals) >= 2**20 and {type(deal) for deal in deals} == {int}
 
 
-def test_an_invalid_start_changes_no_game(refuses: Refuses) -> None:
-    env = started()
-    before = env.env_method("get_state")
-    env.set_options([{"deal": 5}, {"deal": "ms:0"}, {}])
-    refuses(env.reset, "'ms:0'", "ms:1 to")
-    assert env.env_method("get_state") == before
-
-
 # ---------------------------------------------------------------------------------------- arguments
 
 
@@ -156,22 +133,6 @@ def test_step_limits_can_be_replaced_or_removed(refuses: Refuses) -> None:
     assert started(max_episode_steps=None).settings.max_episode_steps is None
     for limit in ("other", True, 0, -1, 1.5, 2**63, np.array([1, 2])):
         refuses(lambda limit=limit: started(max_episode_steps=limit), "max_episode_steps is", "from 1 to")
-
-
-def test_large_actions_are_shown_as_they_are(refuses: Refuses) -> None:
-    actions = np.array([0, 0, 2**64 - 1], dtype=np.uint64)
-    refuses(lambda: started().step(actions), f"action {2**64 - 1} ", "0..170")
-
-
-def test_repr_names_the_game() -> None:
-    assert repr(started()) == "SolitaireVecEnv('busy-aces', num_envs=3)"
-
-
-def test_settings_equal_those_of_single_environments() -> None:
-    """SB3's own environment over single games with the same arguments has the same observation."""
-    words: dict[str, Any] = {"observation": "features", "information": "thoughtful", "reward": "win"}
-    theirs = DummyVecEnv([lambda: SolitaireEnv("busy-aces", **words)])
-    assert started(**words).observation_space == theirs.observation_space
 
 
 # ------------------------------------------------------------------- what single environments answer
@@ -229,14 +190,6 @@ def test_states_of_one_game_are_restored_in_another(observation: Any) -> None:
     clone, other = env.env_method("clone", indices=[2, 1])
     assert clone.position() == env.env_method("position")[0] != other.position()
     assert clone.settings.observation == observation and clone.spec is None
-
-
-def test_methods_from_get_attr_see_later_games() -> None:
-    env = SolitaireVecEnv("busy-aces", 2)
-    masks = env.get_attr("action_masks")
-    env.reset()
-    np.testing.assert_array_equal([mask() for mask in masks], env.action_masks())
-    assert env.get_attr("observation_layout")[1] == SolitaireEnv("busy-aces").observation_layout
 
 
 # ------------------------------------------------------------------------------------ spec, Monitor

@@ -22,10 +22,7 @@ METHODS = {
 }
 ONE = [name for name, rows in METHODS.items() if rows == ["row"]]
 
-NO_NUMBERS = [None, "x", "1", 1.5, 1.0, True, False, np.bool_(True), [1], (), {}, np.array([1]),
-              np.float64(1), np.timedelta64(1), slice(0, 1), ...]  # fmt: skip
-NO_ROWS = [True, 1, None, "12", [True, False], [True, 2], [1.0, 2.0], ["1"], [[1], [1, 2]], [None], {1},
-           np.ones(3, dtype=bool), np.zeros(2)]  # fmt: skip
+NO_NUMBERS = [None, "1", 1.0, True, np.array([1]), np.timedelta64(1)]
 
 
 def started(num_envs: int = 3) -> SolitaireVectorEnv:
@@ -58,21 +55,13 @@ def test_rows_of_other_types_raise_an_error(method: str, row: Any, refuses: Refu
     assert states(env) == before and check_state(env) == []
 
 
-@pytest.mark.parametrize("row", [-1, 3, 2**70, -(10**5000), np.int64(-1), np.uint64(2**64 - 1)], ids=shown)
+@pytest.mark.parametrize("row", [-1, 3, -(10**5000), np.uint64(2**64 - 1)], ids=shown)
 @pytest.mark.parametrize("method", ONE)
 def test_rows_out_of_range_raise_an_error(method: str, row: Any, refuses: Refuses) -> None:
     env = started()
     before = states(env)
     refuses(lambda: call(env, method, row), "there is no game", "0..2")
     assert states(env) == before
-
-
-@pytest.mark.parametrize("row", [2, np.int8(2), np.uint64(2), np.array(2)], ids=shown)
-@pytest.mark.parametrize("method", ONE)
-def test_numpy_rows_are_accepted(method: str, row: Any) -> None:
-    env, other = started(), started()
-    assert call(env, method, row) == call(other, method, 2)
-    assert states(env) == states(other)
 
 
 def test_torch_rows_are_accepted() -> None:
@@ -83,24 +72,6 @@ def test_torch_rows_are_accepted() -> None:
     assert env.position(0) == env.position(1) == env.position(2)
 
 
-def test_set_state_changes_only_its_row() -> None:
-    env = started()
-    before = states(env)
-    env.set_state(1, before[0])
-    assert states(env) == [before[0], before[0], before[2]]
-    assert check_state(env) == []
-
-
-@pytest.mark.parametrize("rows", NO_ROWS, ids=shown)
-@pytest.mark.parametrize("name", ["sources", "targets"])
-def test_lists_of_other_types_raise_an_error(name: str, rows: Any, refuses: Refuses) -> None:
-    env = started()
-    before = states(env)
-    given = {"sources": [0, 1], "targets": [1, 2], name: rows}
-    refuses(lambda: env.copy_rows(**given), name, "one row of whole numbers")
-    assert states(env) == before
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_rows_before_reset_raise_an_error(method: str) -> None:
     """There are no games yet."""
@@ -108,13 +79,6 @@ def test_rows_before_reset_raise_an_error(method: str) -> None:
     arguments = {"copy_rows": ([0], [1]), "set_state": (0, started().get_state(0))}.get(method, (0,))
     with pytest.raises(gym.error.ResetNeeded, match=r"reset\(\)"):
         getattr(env, method)(*arguments)
-
-
-@pytest.mark.parametrize(
-    "seed", [True, np.timedelta64(3), np.array(1.5), [True, False, True], ["1"] * 3], ids=shown
-)
-def test_seeds_of_other_types_raise_an_error(seed: Any, refuses: Refuses) -> None:
-    refuses(lambda: started().reset(seed=seed), "seed", "a whole number")
 
 
 def test_an_invalid_start_changes_no_game(refuses: Refuses) -> None:
@@ -128,13 +92,3 @@ def test_an_invalid_start_changes_no_game(refuses: Refuses) -> None:
     ):
         refuses(lambda options=options: env.reset(seed=5, options=options), words)
         assert states(env) == before
-
-
-@pytest.mark.parametrize("deal", [np.array(7), np.int64(7), np.array(["ms:7", "pysol:7", "ms:8"])], ids=shown)
-def test_numpy_deals_are_accepted(deal: Any) -> None:
-    pytest.importorskip("pysol_cards")
-    env = started()
-    env.reset(options={"deal": deal})
-    expected = deal.tolist() if np.ndim(deal) else [7] * 3
-    deals = [env.deal(row) for row in range(3)]
-    assert deals == expected and {type(one) for one in deals} <= {int, str}
