@@ -37,7 +37,7 @@ SETTINGS = settings(
     # Times measure how busy the machine is, not whether the rules are right.
     suppress_health_check=[HealthCheck.too_slow],
 )
-MANY = settings(SETTINGS, max_examples=200, derandomize=False, print_blob=True)
+MANY = settings(SETTINGS, max_examples=50, derandomize=False, print_blob=True)
 
 
 def action_texts(rules: ReferenceRules) -> list[str]:

@@ -2,16 +2,11 @@
 implementation.
 
 All positions that can be reached from a deal must be the same on both sides, with the same legal actions,
-successors and status. So must be the length of the shortest line to a win, if there is one. pytest compares
-some deals of every combination of rules; as a script this compares many::
-
-    python -m tests.core.test_short_decks --deals 3000
+successors and status. So must be the length of the shortest line to a win, if there is one.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
 from functools import cache, partial
 from itertools import count, product
 from typing import NamedTuple
@@ -225,21 +220,3 @@ def compare_many(number: int) -> tuple[int, int, int, int]:
                 passed += 1
             deal += 1
     return compared, positions, winnable, passed
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description="Compare all positions of short packs, engine and reference implementation."
-    )
-    parser.add_argument("--deals", type=int, default=3000, help="deals, shared among the mixes of rules")
-    began = time.monotonic()
-    deals, positions, won, passed = compare_many(parser.parse_args().deals)
-    print(
-        f"{deals:,} deals of {len(VARIANTS)} mixes of rules, {positions:,} positions, no difference; "
-        f"{won:,} deals can be won; {passed:,} passed over for more than {MOST:,} positions; "
-        f"{time.monotonic() - began:.0f} s"
-    )
-
-
-if __name__ == "__main__":
-    main()
