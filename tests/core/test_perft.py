@@ -17,11 +17,11 @@ from solitaire_env.notation import Position, format_position, parse_position
 from solitaire_env.variants import Variant
 from tests import counts
 from tests.conftest import Refuses
-from tests.counts import ENOUGH, VARIANTS, Start, read_file
+from tests.counts import ENOUGH, VARIANTS, Start, starts_of
 from tests.games import COMPILED, THE_FIVE
 from tests.reference import Move, ReferenceGame, ReferenceRules
 
-FILES = {name: read_file(name) for name in VARIANTS}
+FILES = {name: starts_of(name) for name in VARIANTS}
 COUNTED = [name for name in VARIANTS if COMPILED or VARIANTS[name] in THE_FIVE.values()]
 LONG = ENOUGH["long deal"]
 """Starts with this many nodes at their last depth are left to the proofs."""

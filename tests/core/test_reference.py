@@ -10,7 +10,7 @@ import pytest
 
 from solitaire_env.variants import WORRIES, Variant
 from tests import counts
-from tests.counts import VARIANTS, read_file
+from tests.counts import VARIANTS, starts_of
 from tests.family_positions import (
     ACE_FROM_OTHER_SUIT,
     NO_VARIANT,
@@ -126,7 +126,7 @@ def test_a_supermove_is_legal_if_and_only_if_single_moves_reach_its_position(
 def test_the_reference_implementation_counts_the_same(name: str) -> None:
     """For counts that take little time."""
     variant = VARIANTS[name]
-    for start in read_file(name):
+    for start in starts_of(name):
         depth = sum(sum(start.unique[: n + 1]) <= 60 for n in range(len(start.unique)))
         if depth:
             if start.deal is None:

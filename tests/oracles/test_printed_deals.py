@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import random
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +10,6 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 import pytest
 
-from tests.oracles.fc_solve import need
 from tests.reference import ReferenceGame, ReferenceRules
 
 BY_DECKS = {1: "EightsDown", 2: "FortyThieves", 4: "EightyThieves"}
@@ -117,75 +114,3 @@ def test_eight_off_equals_the_printed_board() -> None:
     got = laid_out(printed.deal, printed.decks)
     assert got.tableau == piles, printed.source
     assert got.cells == [[card] for card in cells[1:] if card != "-"] + [[]] * 4, printed.source
-
-
-# --------------------------------------------------------------------------- the two generators
-
-
-def microsofts(number: int) -> Callable[[int], int]:
-    """Microsoft C's ``rand()``, seeded with the deal's number: 15 bits of a linear congruential generator."""
-    state = number
-
-    def below(n: int) -> int:
-        nonlocal state
-        state = (state * 214013 + 2531011) % 2**31
-        return (state >> 16) % n
-
-    return below
-
-
-def pythons(number: int) -> Callable[[int], int]:
-    """Python's Mersenne Twister, seeded with the deal's number."""
-    generator = random.Random(number)
-    return lambda n: int(generator.random() * n)
-
-
-def plain_deal(deal: str, decks: int) -> list[str]:
-    """A deal of PySolFC's, or one of Microsoft's below 2**31, in plain Python.
-
-    Microsoft's generator deals ``ms:`` and PySolFC's numbers to 32000, Python's the higher ones. Packs are
-    ordered suit by suit, Clubs, Spades, Hearts, Diamonds; a single pack for Microsoft's generator is ordered
-    rank by rank, Clubs, Diamonds, Hearts, Spades. Fisher-Yates goes from the last card down; the last card is
-    dealt first.
-    """
-    program, number = deal.split(":")[0], int(deal.split(":")[1])
-    microsoft = program == "ms" or number <= 32000
-    ranks = "A23456789TJQK"
-    if microsoft and decks == 1:
-        pack = [rank + suit for rank in ranks for suit in "CDHS"]
-    else:
-        pack = [rank + suit for _ in range(decks) for suit in "CSHD" for rank in ranks]
-    below = microsofts(number) if microsoft else pythons(number)
-    for i in range(len(pack) - 1, 0, -1):
-        j = below(i + 1)
-        pack[i], pack[j] = pack[j], pack[i]
-    return pack[::-1]
-
-
-@pytest.mark.parametrize("printed", BOARDS, ids=str)
-def test_plain_deals_equal_printed_boards(printed: Printed) -> None:
-    assert is_deal_of(plain_deal(printed.deal, printed.decks), printed), printed.source
-
-
-@pytest.mark.parametrize("decks", BY_DECKS)
-def test_plain_deals_equal_ours_for_all_packs(decks: int) -> None:
-    """We know of no printed board of four decks; the rule for one and two decks deals these too."""
-    numbers = {
-        "ms": (1, 617, 11982, 32000, 32001, 10**6, 2**31 - 1),
-        "pysol": (1, 617, 11982, 32000, 32001, 2**31, 2**64, 10**20 - 1),
-    }
-    for deal in (f"{program}:{number}" for program, some in numbers.items() for number in some):
-        assert dealt(deal, decks) == plain_deal(deal, decks), deal
-
-
-@pytest.mark.oracle
-def test_microsoft_deals_equal_freecell_solver() -> None:
-    """Freecell Solver's generator, written in C; from 2**31 on it deals like FreeCell Pro."""
-    program = need("make-microsoft-freecell-board")
-    ends = (31999, 32000, 32001, 999999, 10**6, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**33 - 1)
-    for number in (*range(1, 501), *ends):
-        board = subprocess.run(
-            [program, "-t", str(number)], capture_output=True, text=True, check=True
-        ).stdout
-        expected = across([line.split() for line in board.splitlines()])
-        assert dealt(f"ms:{number}", 1) == expected, f"ms:{number}\n{board}"

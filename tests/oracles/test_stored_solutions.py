@@ -89,40 +89,6 @@ def test_a_replay_detects_an_illegal_move() -> None:
     assert "allowed here: " in message and "variant: eights-down\n" in message
 
 
-def test_a_replay_detects_another_position() -> None:
-    """fc-solve reports one card where the rules move two."""
-    solution = stored("ms-1")
-    number = next(n for n, move in enumerate(solution.answer.moves) if move.cards > 1)
-    move = solution.answer.moves[number]
-    moves = [*solution.answer.moves[:number], move._replace(cards=move.cards - 1)]
-    with pytest.raises(Disagreement, match=f"move {number + 1} of .* leads to another position, expected"):
-        replay(make_env(), "ms:1", moves)
-
-
-def test_a_replay_detects_missing_cards() -> None:
-    with pytest.raises(Disagreement, match="fc-solve has only nothing there"):
-        replay(make_env(), 7, [Move(1, "freecell 7", "stack 0")])
-
-
-def test_a_replay_detects_a_game_that_does_not_end() -> None:
-    solution = stored("7")
-    with pytest.raises(Disagreement, match=r"are \(False, False, 51\), expected \(True, True, 52\)"):
-        replay(make_env(), 7, solution.answer.moves[:-1])
-
-
-def test_a_replay_detects_a_game_that_ends_too_soon() -> None:
-    solution = stored("7")
-    with pytest.raises(Disagreement, match="our game has ended before it"):
-        replay(make_env(), 7, [*solution.answer.moves, Move(1, "stack 0", "freecell 0")])
-
-
-def test_other_house_rules_are_detected() -> None:
-    """A space that takes any card doubles the number of cards that move, a space for Kings does not."""
-    solution = stored("ms-465-any")
-    with pytest.raises(Disagreement, match="2 from stack 6 to stack 5: our t7>t6 is refused"):
-        replay(make_env(), solution.deal, solution.answer.moves)
-
-
 @pytest.mark.parametrize(
     ("printed", "error"),
     [
