@@ -232,16 +232,3 @@ def test_safe_moves_follow_further_rules() -> None:
     rest = "foundations: C 0 D 0 H 0 S 0|t1: 2D|t2: 3S|redeals: 1"
     assert safe("threes", f"variant: threes|stock: 3H 2C AC 3C 3D AH|waste: 2S 2H AD AS|{rest}") == "none"
     assert not has_safe_moves(get_variant("zebra")) and has_safe_moves(get_variant("penguin"))
-
-
-def test_greedy_never_worries_back_nor_redeals_first() -> None:
-    """And no card leaves one that it fits onto by the rules of the game."""
-    for name in ("klondike", "whitehead", "double-klondike"):
-        batch, player = dealt(get_variant(name), 8), load_policy("greedy", name)
-        for _ in range(100 if COMPILED else 30):
-            going = (batch.state.status == PLAYING).astype(np.int8)
-            chosen = player(batch.observations(), batch.state.mask)
-            worries = batch.rules.worry_actions
-            others = batch.state.mask[:, :worries].any(axis=1)
-            assert (chosen[others & (going == 1)] < worries).all()
-            batch.step(np.where(going, chosen, 0), going)

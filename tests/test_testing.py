@@ -6,7 +6,6 @@ import doctest
 from collections.abc import Callable
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -17,26 +16,12 @@ from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.testing import check_state, check_variant
 from solitaire_env.variants import get_variant
-from solitaire_env.vector import SolitaireVectorEnv
-from tests.games import ALL, COMPILED, EACH, EVERY, OPTIONS, PLAYED, PUBLISHED, SHOWN
+from tests.games import EACH, EVERY, PUBLISHED
 
 
 @pytest.mark.parametrize("name", EACH)
 def test_every_variant_passes(name: str) -> None:
-    steps = 100 if name in PUBLISHED or name in OPTIONS else 30
-    check_variant(EVERY[name], steps=steps if COMPILED else 10)
-
-
-@pytest.mark.parametrize("name", [name for name in SHOWN if name not in PLAYED])
-def test_every_published_game_passes(name: str) -> None:
-    """A short run, for games that are not played at length."""
-    check_variant(PUBLISHED[name], steps=6)
-
-
-def test_nothing_is_registered() -> None:
-    before = set(gym.registry)
-    check_variant(ALL["one-pile"], steps=5)
-    assert set(gym.registry) == before
+    check_variant(EVERY[name], steps=60 if name in PUBLISHED else 20)
 
 
 def test_the_example_in_the_docstring_works() -> None:
@@ -67,16 +52,6 @@ def gap_in_pile(batch: Batch) -> None:
     ]
 
 
-def foundations_out_of_order(batch: Batch) -> None:
-    """Two decks: an Ace of Clubs lies on the second foundation of its suit."""
-    row = batch.state.rows[1]
-    pile = next(p for p in range(10) if 4 in row[p * 16 : p * 16 + 4])
-    cards = [card for card in row[pile * 16 : pile * 16 + 4].tolist() if card]
-    cards.remove(4)
-    row[pile * 16 : pile * 16 + 4] = [*cards, 0]
-    row[batch.rules.row_foundations + 1] += 1
-
-
 @pytest.mark.parametrize(
     ("corrupt", "fault"),
     [
@@ -103,27 +78,6 @@ def test_faults_are_named(corrupt: Callable[[Batch], Any], fault: str) -> None:
     faults = check_state(batch)
     assert any(text.startswith(f"game 1: {fault}") for text in faults), faults
     assert not any(text.startswith("game 0") for text in faults)
-
-
-def test_the_order_of_foundations_is_checked() -> None:
-    batch = dealt("forty-thieves")
-    while 4 not in np.concatenate([batch.state.rows[1, p * 16 : p * 16 + 4] for p in range(10)]):
-        batch.deal(np.array([1]), [int(batch.deal_numbers[1]) + 1])
-    foundations_out_of_order(batch)
-    assert any("foundations C hold [0, 1]" in fault for fault in check_state(batch))
-
-
-def test_batches_and_environments_can_be_checked() -> None:
-    env = gym.make("Solitaire/BusyAces-v0")
-    vector = SolitaireVectorEnv(2, "busy-aces")
-    env.reset(seed=0)
-    vector.reset(seed=0)
-    for games in (env, env.unwrapped, vector, vector.batch):
-        assert check_state(games) == []
-    vector.batch.state.home[1] = 5
-    assert check_state(vector) == ["game 1: home: 5, a rebuild gives 0"]
-    with pytest.raises(TypeError, match="games are a int, allowed: a Batch or a solitaire environment"):
-        check_state(5)
 
 
 # -------------------------------------------------------------------------------- check_variant

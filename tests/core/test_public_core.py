@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,6 @@ from solitaire_env.core.native import widened
 from solitaire_env.core.rules.derive import place
 from solitaire_env.core.rules.state import make_state
 from solitaire_env.testing import check_state
-from solitaire_env.util.files import read_json, write_json
 from solitaire_env.variants import VARIANTS, Variant
 
 
@@ -35,8 +32,3 @@ def test_place_sets_a_game_to_a_position_row(variant: Variant) -> None:
     for name, expected, got in zip(state._fields, batch.state, state, strict=True):
         np.testing.assert_array_equal(got, expected, name)
     assert check_state(batch) == []
-
-
-def test_json_files_are_written_and_read(tmp_path: Path) -> None:
-    write_json(tmp_path / "file.json", {"deal": 7})
-    assert read_json(tmp_path / "file.json") == {"deal": 7}

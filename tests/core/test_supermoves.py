@@ -19,14 +19,14 @@ from solitaire_env.core.variant import Build, SequenceBuild, Variant
 from solitaire_env.policies.drawing import draw
 from solitaire_env.testing import check_supermoves
 from tests.conftest import Refuses
-from tests.games import COMPILED, FURTHER, ODD, OPTIONS, PLAYED
+from tests.games import COMPILED, FURTHER, ODD, PLAYED
 from tests.reference import builds
 
 GAMES = {
     f"{name}, {build}": variant.with_rules(moves="supermove", build=build)
-    for name, variant in (PLAYED | OPTIONS | ODD | FURTHER).items()
+    for name, variant in (PLAYED | ODD | FURTHER).items()
     if variant.takes_supermoves
-    for build in sorted({"same suit", "any suit", variant.build})
+    for build in sorted({"same suit", variant.build})
     if not variant.wraps or build == "same suit"
 }
 
