@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import solitaire_env
 from solitaire_env.core.position import FACE_DOWN
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.notation import format_position, parse_position
+from solitaire_env.notation import parse_position
 from solitaire_env.testing import expect_results
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number, whole_numbers
@@ -103,31 +103,6 @@ def test_the_error_shows_the_action_that_was_passed(number: int, on_invalid: Any
 # -------------------------------------------------------------------------------------- observations
 
 
-@pytest.mark.parametrize("information", ["player", "thoughtful"])
-def test_every_invalid_code_raises_an_error(information: Any, refuses: Refuses) -> None:
-    """In any entry of an observation."""
-    env = SolitaireEnv("klondike-draw-3", information=information)
-    variant = env.variant
-    observation, _ = env.reset(seed=0)
-    text = format_position(env.decode_observation(observation))
-    for wide in (observation, observation.astype(np.int64), observation.tolist()):
-        assert format_position(env.decode_observation(wide)) == text
-    counts = {
-        entry
-        for name in ("foundations", "redeals", "base")
-        for entry in range(len(observation))[env.observation_layout.get(name, slice(0, 0))]
-    }
-    tableau = env.observation_layout[f"t{variant.piles}"].stop
-    for entry in range(len(observation)):
-        codes = {-5, -128, 57, 127, *(() if entry in counts else (1, 2, 3))}
-        if variant.hides_cards and entry < tableau:
-            codes -= {1}  # a face-down card
-        for code in codes - {int(observation[entry])}:
-            wrong = observation.copy()
-            wrong[entry] = code
-            refuses(lambda wrong=wrong: env.decode_observation(wrong), "observation is not possible")
-
-
 @pytest.mark.parametrize("code", [128, -129, 2**62, -(2**63)], ids=shown)
 def test_codes_beyond_a_byte_raise_an_error(code: int, refuses: Refuses) -> None:
     """Without counting up to them."""
@@ -137,12 +112,6 @@ def test_codes_beyond_a_byte_raise_an_error(code: int, refuses: Refuses) -> None
         wrong = observation.copy()
         wrong[entry] = code
         refuses(lambda wrong=wrong: env.decode_observation(wrong), f"code {code}, allowed: 0 to 127")
-
-
-@pytest.mark.parametrize("dtype", ["M8[s]", "f8", "O"], ids=shown)
-def test_observations_of_other_types_raise_an_error(dtype: str, refuses: Refuses) -> None:
-    env = started()
-    refuses(lambda: env.decode_observation(np.zeros(257, dtype=dtype)), "whole numbers")
 
 
 # --------------------------------------------------------------------------------------------- states

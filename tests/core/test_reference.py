@@ -1,27 +1,15 @@
-"""The reference implementation by itself: its deals, actions and supermoves, and what PySolFC says."""
+"""The reference implementation by itself: its deals, actions, supermoves and counts."""
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from solitaire_env.variants import WORRIES, Variant
 from tests import counts
 from tests.counts import VARIANTS, starts_of
-from tests.family_positions import (
-    ACE_FROM_OTHER_SUIT,
-    NO_VARIANT,
-    FamilyPosition,
-    by_game_number,
-    compared_worries,
-    family_positions,
-    lines,
-    unused,
-)
-from tests.games import PUBLISHED
 from tests.positions import cells, fill, run, spaces
 from tests.reference import GAMES, ReferenceGame, ReferenceRules
 
@@ -135,68 +123,6 @@ def test_the_reference_implementation_counts_the_same(name: str) -> None:
                 game = counts.deal(variant, start.deal)
             nodes, unique = counts.count(game, 10**12, depth)
             assert (nodes, unique) == (start.nodes[:depth], start.unique[:depth]), start.id
-
-
-# ------------------------------------------------------------------------ against PySolFC
-
-FEWEST = 15
-"""Minimum number of positions of each game."""
-
-UNUSED = {NO_VARIANT: 22, ACE_FROM_OTHER_SUIT: 5}
-"""Number of positions of the file that are not used, by reason; the second reason only in Waterloo."""
-
-WITHOUT_MOVE = {"nothing was played": 77, "it takes a card from a foundation": 110}
-"""Number of positions whose move is not compared, by reason."""
-
-
-def of(variant: Variant) -> list[FamilyPosition]:
-    return [position for position in family_positions() if position.variant == variant]
-
-
-def game(position: FamilyPosition) -> ReferenceGame:
-    return ReferenceGame.from_text(position.position, ReferenceRules.of(position.variant))
-
-
-@pytest.mark.parametrize("variant", PUBLISHED.values(), ids=lambda variant: variant.name)
-def test_legal_actions_equal_pysolfc(variant: Variant) -> None:
-    for position in of(variant):
-        reference = game(position)
-        assert reference.text() == position.position
-        assert sorted(reference.legal_actions()) == list(position.legal), (
-            f"{position.label}\n{position.position}"
-        )
-
-
-@pytest.mark.parametrize("variant", PUBLISHED.values(), ids=lambda variant: variant.name)
-def test_a_variant_lists_moves_from_foundations_that_only_pysolfc_has(variant: Variant) -> None:
-    own = [line for line in lines() if by_game_number().get(line["id"]) == variant]
-    theirs = any(move not in list(compared_worries(variant, line)) for line in own for move in line["worry"])
-    if variant.worrying_back:
-        assert theirs <= any("worry" in sentence for sentence in variant.differs)
-        assert WORRIES not in variant.differs
-    else:
-        assert (WORRIES in variant.differs) == theirs
-
-
-@pytest.mark.parametrize("variant", PUBLISHED.values(), ids=lambda variant: variant.name)
-def test_positions_after_moves_equal_pysolfc(variant: Variant) -> None:
-    for position in of(variant):
-        if position.move is not None:
-            reference = game(position)
-            reference.play(position.move)
-            assert reference.text() == position.after, (
-                f"{position.label}, {position.move}\n{position.position}"
-            )
-
-
-def test_every_position_is_used_or_has_a_reason() -> None:
-    assert Counter(filter(None, map(unused, lines()))) == UNUSED
-    assert len(family_positions()) == len(lines()) - sum(UNUSED.values())
-    assert {line["game"] for line in lines() if unused(line) == NO_VARIANT} == {"Alaska"}
-    assert {line["game"] for line in lines() if unused(line) == ACE_FROM_OTHER_SUIT} == {"Waterloo"}
-    assert min(len(of(variant)) for variant in PUBLISHED.values()) >= FEWEST
-    reasons = Counter(position.without_move for position in family_positions() if position.move is None)
-    assert reasons == WITHOUT_MOVE
 
 
 def small(**rules: Any) -> ReferenceRules:

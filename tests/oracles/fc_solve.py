@@ -2,17 +2,10 @@
 
 :mod:`agents.commands.fc_solve` runs it and translates its moves. These are replayed in our environment and on
 a separate board of fc-solve, and after each move both must show the same position.
-
-As a script this prints a solution in the format of ``solutions/``::
-
-    python -m tests.oracles.fc_solve ms:617 spaces=any > tests/oracles/solutions/ms-617-any.txt
 """
 
 from __future__ import annotations
 
-import shlex
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,15 +16,13 @@ import gymnasium as gym
 from agents.commands.fc_solve import (
     EIGHT_OFF,
     HOME,
-    Answer,
+    Answer,  # noqa: F401
     Move,
-    ask,
-    board_text,
-    command,
-    need,
+    ask,  # noqa: F401
+    board_text,  # noqa: F401
     our_action,
     place,
-    read_answer,
+    read_answer,  # noqa: F401
     take,
 )
 from solitaire_env.core.deals import Deal
@@ -159,31 +150,9 @@ def replay(env: gym.Env[Any, Any], deal: Deal, moves: Sequence[Move]) -> Counter
 # -------------------------------------------------------------------------------- stored answers
 
 
-class Stored(NamedTuple):
-    """A stored solution of fc-solve."""
-
-    deal: Deal
-    rules: dict[str, str]
-    """``build`` and ``spaces``, as ``gym.make`` takes them."""
-    board: str
-    answer: Answer
-
-
 def parse_deal(text: str) -> Deal:
     """A deal number, or the unchanged name of another program's deal."""
     return int(text) if text.isdecimal() else text
-
-
-def read_stored(text: str) -> Stored:
-    """A solution from its text: how it was made, the board, and the output of fc-solve."""
-    head, board, printed = text.split("\n\n")
-    fields = dict(line.split(": ", 1) for line in head.splitlines())
-    return Stored(
-        parse_deal(fields["deal"]),
-        {name: fields[name] for name in ("build", "spaces")},
-        f"{board}\n",
-        read_answer(printed),
-    )
 
 
 class Impossible(NamedTuple):
@@ -207,31 +176,3 @@ def read_impossible() -> list[Impossible]:
             variant = without_stock(int(decks), int(cells), build=build, spaces=spaces)
             deals.append(Impossible(variant, parse_deal(deal), int(positions)))
     return deals
-
-
-def solution_text(deal: Deal, **rules: str) -> str:
-    """The solution of a deal as a text to be stored."""
-    env = make_env(**rules)
-    env.reset(options={"deal": deal})
-    variant = EIGHT_OFF.with_rules(**rules)
-    board = board_text(shown(env))
-    printed = ask(variant, board, *TO_WIN)
-    version = subprocess.run([need("fc-solve"), "--version"], capture_output=True, text=True).stdout
-    head = {
-        "deal": deal,
-        "build": variant.build,
-        "spaces": variant.spaces,
-        "command": f"FREECELL_SOLVER_QUIET=1 {shlex.join(command(variant, *TO_WIN))} < BOARD | grep '^[A-Z]'",
-        "version": version.splitlines()[1],
-    }
-    lines = [f"{name}: {value}" for name, value in head.items()]
-    return "\n".join([*lines, "", board, *(line for line in printed.splitlines() if line[:1].isupper()), ""])
-
-
-def main(deal: str, *rules: str) -> None:
-    """Print the solution of a deal, under house rules such as ``spaces=any``."""
-    print(solution_text(parse_deal(deal), **dict(rule.split("=") for rule in rules)), end="")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
