@@ -41,7 +41,7 @@ test: $(READY)  ## the tests that find a fault in minutes
 test-slow: $(READY)  ## longer tests: more games, deeper counts, whole trainings
 	$(PY) $(PYTEST) -m "slow and not external" $(ARGS)
 
-test-external: $(READY)  ## tests beside other programs (Debian: chromium, freecell-solver-bin; the image: as root)
+test-external: $(READY)  ## tests beside other programs (Debian: chromium, freecell-solver-bin)
 	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[browser]"
 	$(PY) -m pytest -m "external and not slow" --ignore=tests/platforms $(ARGS)
 

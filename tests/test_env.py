@@ -12,7 +12,6 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-from gymnasium.vector import SyncVectorEnv
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -83,12 +82,6 @@ def test_bounds_of_card_observations_depend_on_the_entry(name: str, information:
     assert not env.observation_space.low.any()  # type: ignore[attr-defined]
 
 
-def test_shared_bounds_are_read_only() -> None:
-    """Otherwise one environment could change the bounds of the next."""
-    with pytest.raises(ValueError, match="read-only"):
-        observations.cards_high(PUBLISHED["busy-aces"])[0] = 0
-
-
 @pytest.mark.parametrize("env", IDS)
 def test_wrapped_environments_play_to_the_end(env: str) -> None:
     """With Gymnasium's own wrappers: passive checker, order and time limit."""
@@ -125,11 +118,6 @@ def test_seed_picks_an_unreserved_deal() -> None:
     text = env.position()
     env.reset(options={"deal": env.get_state()["deal"]})
     assert env.position() == text
-
-
-def test_unseeded_environments_pick_different_deals() -> None:
-    one, other = SolitaireEnv("busy-aces"), SolitaireEnv("busy-aces")
-    assert one.reset()[1]["deal"] != other.reset()[1]["deal"]
 
 
 def first_row(text: str) -> str:
@@ -261,17 +249,6 @@ def test_infos_contain_numpy_values(mask_dtype: Any) -> None:
     assert env.clone().mask_dtype == mask_dtype
 
 
-def test_infos_keep_their_types_in_gymnasiums_vector_environments() -> None:
-    """Not arrays of objects."""
-    envs = SyncVectorEnv([lambda: SolitaireEnv("eights-down", mask_dtype="bool")] * 2)
-    _, infos = envs.reset(seed=0)
-    kinds = {key: value.dtype for key, value in infos.items() if not key.startswith("_")}
-    assert kinds == {
-        "action_mask": np.bool_, "deal": np.int64, "invalid_action": np.bool_, "is_success": np.bool_,
-        "cards_home": np.int64,
-    }  # fmt: skip
-
-
 def test_noop_changes_nothing() -> None:
     env = start("forty-thieves", "t1: KH 8S|t2: KD 8S|t3: QH 7S")
     text = env.position()
@@ -370,12 +347,6 @@ def test_card_observations_show_the_position(name: str) -> None:
             observation, _, _, _, info = env.step(int(rng.choice(np.flatnonzero(info["action_mask"]))))
         pile = parse_position(env.position(hidden=information == "player"), env.variant).tableau[0]
         assert [code for code in observation[env.observation_layout["t1"]].tolist() if code] == list(pile)
-
-
-def test_features_have_no_decoder(refuses: Refuses) -> None:
-    env = SolitaireEnv("busy-aces", observation="features")
-    observation, _ = env.reset(seed=0)
-    refuses(lambda: env.decode_observation(observation), "'features'", "'cards'")
 
 
 def test_an_observation_of_another_game_raises_an_error(refuses: Refuses) -> None:
@@ -508,16 +479,6 @@ def test_the_state_is_json() -> None:
     assert go_on(other) == go_on(env)
 
 
-def test_the_state_of_a_position_and_of_another_programs_deal_is_restored() -> None:
-    env = SolitaireEnv("eights-down")
-    env.reset(options={"position": position("eights-down", "cells: ** ** -- -- -- -- -- --")})
-    other = SolitaireEnv("eights-down")
-    assert other.set_state(env.get_state())[1]["deal"] == -1 and other.deal is None
-    pytest.importorskip("pysol_cards")
-    env.reset(options={"deal": "pysol:24"})
-    assert other.set_state(env.get_state())[1]["deal"] == -1 and other.deal == "pysol:24"
-
-
 @DAMAGE
 @given(data=st.data())
 @pytest.mark.parametrize("name", ["klondike-draw-3", "penguin", "eights-down"])
@@ -551,17 +512,6 @@ def test_render_returns_the_board() -> None:
     assert "t1>c" in env.render()
     env.reset(seed=0)
     assert "t1>c" not in env.render()
-
-
-def test_render_hides_the_stock() -> None:
-    for information in observations.INFORMATION:
-        env = SolitaireEnv("forty-thieves", render_mode="ansi", information=information)
-        env.reset(options={"deal": 7})
-        board, before = env.render(), env.get_state()
-        row = before["row"]
-        row[-64:] = row[:-65:-1]
-        env.set_state(before)
-        assert env.render() == board
 
 
 def test_render_without_a_mode_warns() -> None:
@@ -617,13 +567,6 @@ def test_expand_returns_single_moves() -> None:
         strict.step(action)
     play(env, "t1>t2")
     assert strict.position() == env.position()
-
-
-def test_sequences_do_not_expand(refuses: Refuses) -> None:
-    env = start("forty-bandits", "t2: 4H 9S 8S|t5:")
-    refuses(
-        lambda: env.expand(env.parse_action("t2x2>s")), "forty-bandits", "moves='sequence'", "only supermoves"
-    )
 
 
 # ------------------------------------------------------------------------------------- thoughtful

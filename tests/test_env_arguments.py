@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from enum import IntEnum
@@ -16,7 +15,6 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import solitaire_env
 from solitaire_env.core.position import FACE_DOWN
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.notation import parse_position
 from solitaire_env.testing import expect_results
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number, whole_numbers
@@ -49,17 +47,6 @@ def test_other_values_are_no_whole_numbers(value: Any) -> None:
 @pytest.mark.parametrize("value", [2, np.int8(2), np.uint64(2), np.array(2), Two.TWO], ids=shown)
 def test_whole_numbers_are_converted(value: Any) -> None:
     assert whole_number(value) == 2 and type(whole_number(value)) is int
-
-
-def test_torch_scalars_are_whole_numbers() -> None:
-    """A tensor without axes is a number; one of a single element, and a bool, is none."""
-    torch = pytest.importorskip("torch")
-    assert whole_number(torch.tensor(3, dtype=torch.uint8)) == 3
-    for tensor in (torch.tensor([3]), torch.tensor(True), torch.tensor(3.0)):
-        assert whole_number(tensor) is None
-    env, other = started(), started()
-    for action in (torch.tensor(0), torch.ones(3, dtype=torch.int64).argmin()):
-        np.testing.assert_array_equal(env.step(action)[0], other.step(0)[0])
 
 
 @pytest.mark.parametrize(
@@ -132,14 +119,6 @@ def test_invalid_deals_raise_an_error(deal: Any, refuses: Refuses) -> None:
     assert env.get_state() == before and [envs.get_state(row) for row in range(2)] == both
 
 
-@pytest.mark.parametrize("deal", [0, 7, 2**63 - 1, "ms:1", "ms:617", f"pysol:{10**20 - 1}", None], ids=shown)
-def test_deals_of_states_need_no_library(deal: Any) -> None:
-    """pysol-cards is not needed to restore a state."""
-    env = started()
-    env.set_state(json.loads(json.dumps({**env.get_state(), "deal": deal})))
-    assert env.get_state()["deal"] == deal and env.deal == deal
-
-
 def test_a_state_with_a_hidden_stock_raises_an_error(refuses: Refuses) -> None:
     env = started()
     saved = env.get_state()
@@ -166,25 +145,7 @@ def options_of(start: str) -> dict[str, Any] | None:
     return options[start]
 
 
-STARTS = ("number", "name", "position", "hidden position", "seed")
-
-
-@pytest.mark.parametrize("start", STARTS)
-def test_info_deal_is_always_an_int64(start: str) -> None:
-    """``deal`` names what was dealt."""
-    options = options_of(start)
-    env = SolitaireEnv("busy-aces")
-    with pytest.raises(gym.error.ResetNeeded):
-        _ = env.deal
-    _, info = env.reset(seed=0, options=options)
-    number = info["deal"]
-    told = {"number": (7, 7), "name": (-1, "ms:617"), "seed": (number, number)}.get(start, (-1, None))
-    for _ in range(2):
-        assert type(info["deal"]) is np.int64 and (info["deal"], env.deal) == told
-        assert env.get_state()["deal"] == env.deal
-        info = env.step(0)[4]
-    info = env.reset()[1]
-    assert info["deal"] == env.deal and env.deal >= 2**20
+STARTS = ("number", "name", "hidden position")
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
@@ -214,19 +175,6 @@ def test_rows_may_start_in_different_ways(start: str, mode: AutoresetMode) -> No
 
 
 # --------------------------------------------------------------------------------------------- texts
-
-
-@pytest.mark.parametrize("information", ["player", "thoughtful"])
-def test_repr_is_the_position_as_the_player_sees_it(information: Any) -> None:
-    env = SolitaireEnv("busy-aces", information=information)
-    assert repr(env) == "SolitaireEnv('busy-aces')"
-    env.reset(seed=0)
-    env.step(0)
-    name, _, text = repr(env).partition("\n")
-    assert name == "SolitaireEnv('busy-aces')"
-    assert text == env.position(hidden=information == "player")
-    assert parse_position(text).variant == env.variant
-    assert "\n" not in str(env), "wrappers and logs name the environment in a line"
 
 
 # ------------------------------------------------------------------------------------ the package

@@ -18,15 +18,13 @@ from solitaire_env.move_features.reader import MoveFeatures, MoveReader
 from solitaire_env.move_features.table import MoveTable
 from solitaire_env.notation import parse_action, parse_position
 from solitaire_env.policies import load_policy
-from solitaire_env.variants import VARIANTS, Variant, get_variant
-from tests.games import COMPILED
+from solitaire_env.variants import Variant, get_variant
+from tests.games import COMPILED, PLAYED
 from tests.move_features.test_moves import hidden_cards
 
 Array = npt.NDArray[Any]
 
-NAMES = [variant.name for variant in VARIANTS]
-EACH = NAMES if COMPILED else [variant.name for variant in VARIANTS if variant.cards == 52]
-"""With interpreted kernels, the games of one deck."""
+EACH = list(PLAYED)
 
 
 def dealt(variant: Variant, size: int = 4) -> Batch:
@@ -88,13 +86,6 @@ def test_features_are_finite_and_ignore_hidden_cards(name: str) -> None:
         for _ in range(12):
             mask = batch.state.mask
             batch.step((mask * random.random(mask.shape)).argmax(1), batch.everyone)
-
-
-def test_family_features_have_the_same_columns_in_every_game() -> None:
-    names = {MoveReader(GameSpec(variant), family=True).move_names for variant in VARIANTS}
-    assert len(names) == 1
-    plain = MoveReader(GameSpec(VARIANTS[0])).move_names
-    assert names.pop()[:-NUM_FAMILY] == plain
 
 
 @pytest.mark.parametrize("name", EACH)

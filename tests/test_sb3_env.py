@@ -13,8 +13,7 @@ import pytest
 from gymnasium.envs.registration import EnvSpec
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
-from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor, VecNormalize
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.env import SolitaireEnv
@@ -95,33 +94,6 @@ def test_indices_select_games(indices: Any, rows: list[int]) -> None:
 # ----------------------------------------------------------------------------------- pictures, deals
 
 
-@pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
-@pytest.mark.parametrize("information", ["player", "thoughtful"])
-def test_pictures_equal_those_of_a_single_environment(mode: Any, information: Any) -> None:
-    """The stock is shown if the player knows its order."""
-    arguments: dict[str, Any] = {"render_mode": mode, "information": information, "render_size": (200, 150)}
-    env, single = SolitaireVecEnv("busy-aces", 1, **arguments), SolitaireEnv("busy-aces", **arguments)
-    env.set_options({"deal": 7})
-    env.reset()
-    single.reset(options={"deal": 7})
-    picture = env.render() if mode == "ansi" else env.get_images()[0]
-    np.testing.assert_array_equal(picture, single.render())
-
-
-def test_deals_are_reported() -> None:
-    pytest.importorskip("pysol_cards")
-    env = SolitaireVecEnv("busy-aces", 3, max_episode_steps=1)
-    text = started().env_method("position")[0]
-    env.set_options([{"deal": "ms:617"}, {"deal": 7}, {"position": text}])
-    env.reset()
-    assert [info["deal"] for info in env.reset_infos] == [-1, 7, -1]
-    assert env.env_method("deal") == env.get_attr("deal") == ["ms:617", 7, None]
-    infos = env.step(np.zeros(3, dtype=np.int64))[3]
-    assert [info["deal"] for info in infos] == [-1, 7, -1]
-    deals = [info["deal"] for info in env.reset_infos]
-    assert env.env_method("deal") == deals and min(deals) >= 2**20 and {type(deal) for deal in deals} == {int}
-
-
 # ---------------------------------------------------------------------------------------- arguments
 
 
@@ -178,20 +150,6 @@ def test_methods_return_the_same_as_in_single_environments(moves: Any) -> None:
         ours.env_method("describe_action", int(ours.action_masks()[0].argmin()), indices=0)
 
 
-@pytest.mark.parametrize("observation", ["cards", "features"])
-def test_states_of_one_game_are_restored_in_another(observation: Any) -> None:
-    env = started(observation=observation)
-    single = SolitaireEnv("busy-aces", observation=observation)
-    state = env.env_method("get_state")[0]
-    expected, info = single.set_state(state)
-    ((restored, told),) = env.env_method("set_state", state, indices=2)
-    np.testing.assert_array_equal(restored, expected)
-    assert told.keys() == info.keys() and told["deal"] == info["deal"]
-    clone, other = env.env_method("clone", indices=[2, 1])
-    assert clone.position() == env.env_method("position")[0] != other.position()
-    assert clone.settings.observation == observation and clone.spec is None
-
-
 # ------------------------------------------------------------------------------------ spec, Monitor
 
 
@@ -208,16 +166,3 @@ def test_spec_makes_the_same_game(words: dict[str, Any]) -> None:
     assert single.unwrapped.settings.reward == env.settings.reward  # type: ignore[attr-defined]
     assert single.spec is not None and single.spec.max_episode_steps == env.settings.max_episode_steps
     assert pickle.loads(pickle.dumps(spec)) == spec
-
-
-def test_monitor_is_reported_but_no_other_wrapper() -> None:
-    """A subclass of it may do more; VecMonitor warns that it replaces the episodes."""
-
-    class Louder(Monitor):
-        pass
-
-    env = started()
-    assert env.env_is_wrapped(Monitor) == [True] * 3
-    assert env.env_is_wrapped(Louder) == env.env_is_wrapped(gym.Wrapper) == [False] * 3
-    with pytest.warns(UserWarning, match="already wrapped with a `Monitor`"):
-        VecMonitor(env)

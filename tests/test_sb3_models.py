@@ -49,20 +49,6 @@ def test_a_trained_model_is_evaluated(name: str) -> None:
     assert results.games == evaluate(model, BUSY_ACES, range(4), max_episode_steps=100).games
 
 
-def test_a_model_of_move_features_gets_move_features() -> None:
-    model = trained(VecMoveFeatures(SolitaireVecEnv(BUSY_ACES, 2)))
-    spec = GameSpec(get_variant("busy-aces"))
-    batch = Batch(spec, 1)
-    batch.deal(np.array([0]), [7])
-    env = MoveFeatures(gym.make(BUSY_ACES))
-    seen, info = env.reset(options={"deal": 7})
-    mask = info["action_mask"][None]
-    probabilities, _ = SB3Policy(model, spec).explain(batch.observations(), mask)
-    tensor, _ = model.policy.obs_to_tensor(seen[None])
-    expected = model.policy.get_distribution(tensor, action_masks=mask.astype(bool)).distribution.probs
-    np.testing.assert_array_equal(probabilities, expected.detach().numpy())
-
-
 def test_a_model_of_another_game_is_refused(refuses: Refuses) -> None:
     model = trained(VecMoveFeatures(SolitaireVecEnv("eights-down", 2)))
     refuses(lambda: evaluate(model, BUSY_ACES, [0]), "(160, 28)", "171 actions", "28 move features")
@@ -171,17 +157,3 @@ def test_equals_single_environments(information: Any) -> None:
             ended += last.any()
     assert ended
     np.testing.assert_array_equal(first, before)
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (
-            lambda: VecMoveFeatures(SolitaireVecEnv(BUSY_ACES, observation="features")),
-            ["'features'", "'cards'"],
-        ),
-        (lambda: VecMoveFeatures(make_vec_env(BUSY_ACES)), ["is a DummyVecEnv", "SolitaireVecEnv"]),
-    ],
-)
-def test_invalid_arguments_raise_an_error(call: Any, words: list[str], refuses: Refuses) -> None:
-    refuses(call, *words)

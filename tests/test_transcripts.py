@@ -145,25 +145,6 @@ def test_a_cycle_is_not_played_to_the_limit() -> None:
         replayed(transcript)
 
 
-def test_information_is_what_the_player_saw(refuses: Refuses) -> None:
-    class Thoughtful:
-        information = "thoughtful"
-
-        def __call__(self, observations: Any, masks: Any) -> Any:
-            return masks.argmax(1)
-
-    for policy, saw in ((Thoughtful(), "thoughtful"), (Thoughtful().__call__, "player")):
-        done = evaluate(policy, "busy-aces", [1], max_episode_steps=5, transcripts=True)
-        assert f"5 steps\ninformation: {saw}\n\nvariant" in done.transcripts[1]
-        game = parse_transcript(done.transcripts[1])
-        assert game.information == saw and format_transcript(game) == done.transcripts[1]
-        replayed(game)
-    unknown = replace(game, information=None)
-    assert "information" not in format_transcript(unknown)
-    assert parse_transcript(format_transcript(unknown)) == unknown
-    refuses(lambda: format_transcript(replace(game, information="all")), "'all'", "'player', 'thoughtful'")
-
-
 # ------------------------------------------------------------------------------------- thoughts
 
 FORMS = sorted({action_text(game, n) for game in GAMES.values() for n in range(action_layout(game).size)})
@@ -190,14 +171,6 @@ def test_thoughts_round_trip(thought: Thought) -> None:
         assert thought.value is read.value is None
     else:
         assert abs(thought.value - read.value) <= 0.0005 + 1e-9
-
-
-def test_thoughts_are_written_in_one_line() -> None:
-    thought = Thought(0.41249, (("t3>t5", 0.8312), ("t2x4>s", 0.1), ("w>f", 1e-9)))
-    text = "value 0.412; t3>t5 83.1 %; t2x4>s 10.0 %; w>f 0.0 %"
-    assert format_thought(thought) == text
-    assert parse_thought(text) == Thought(0.412, (("t3>t5", 0.831), ("t2x4>s", 0.1), ("w>f", 0.0)))
-    assert format_thought(Thought(-1e-9, ())) == "value 0.000"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import doctest
+import inspect
 import pickle
 from collections.abc import Iterator
 from typing import Any
@@ -19,6 +20,7 @@ from solitaire_env.core.deals import RESERVED_DEALS
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.family import FamilyVectorEnv
 from solitaire_env.testing import check_state, check_vector
+from solitaire_env.util.messages import shown
 from solitaire_env.vector import SolitaireVectorEnv
 from solitaire_env.wrappers import VectorMoveFeatures
 from tests.conftest import Refuses
@@ -98,24 +100,6 @@ def test_without_copies_the_values_are_the_same(mode: AutoresetMode) -> None:
         assert check_state(viewed) == []
 
 
-def test_copies_can_be_written_to() -> None:
-    """With copies, returned arrays may be changed, and are not overwritten."""
-    env = started()
-    observation, info = env.reset(seed=1)
-    before = env.batch.state.rows.copy()
-    kept = observation.copy()
-    results = [observation, *(value for value in info.values() if isinstance(value, np.ndarray))]
-    observation, reward, terminated, truncated, info = env.step(info["action_mask"].argmax(axis=1))
-    np.testing.assert_array_equal(results[0], kept)
-    results += [observation, reward, terminated, truncated, *info.values()]
-    text, mask = env.position(0), env.action_masks()
-    for array in results:
-        array[:] = np.zeros_like(array)
-    assert env.position(0) == text and (env.action_masks() == mask).all()
-    assert env.step(mask.argmax(axis=1))[4]["_action_mask"].all()
-    assert before.any()
-
-
 def arrays_in(value: Any) -> Iterator[np.ndarray[Any, Any]]:
     """All arrays in results, or in an environment of ours."""
     if isinstance(value, np.ndarray) and value.dtype != object:
@@ -168,11 +152,6 @@ def test_rows_are_seeded_as_single_environments() -> None:
     assert mixed == [second[0], single[1], second[2]]
     assert env.reset(seed=np.int64(5))[1]["deal"].tolist() == single  # type: ignore[arg-type]
     assert min(single + second) >= RESERVED_DEALS
-
-
-def test_unseeded_environments_pick_different_deals() -> None:
-    one, other = (SolitaireVectorEnv(4, "busy-aces").reset()[1]["deal"] for _ in range(2))
-    assert len({*one.tolist(), *other.tolist()}) == 8
 
 
 # ---------------------------------------------------------------------------------------- options
@@ -233,12 +212,6 @@ def test_reset_mask_resets_only_some_games() -> None:
     assert env.batch.steps.tolist() == [1, 0, 1]
 
 
-def test_the_first_reset_must_be_of_all_games() -> None:
-    env = SolitaireVectorEnv(2, "busy-aces")
-    with pytest.raises(gym.error.ResetNeeded, match="of all games"):
-        env.reset(options={"reset_mask": np.array([True, False])})
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -261,12 +234,6 @@ def test_invalid_options_raise_an_error(options: Any, words: tuple[str, ...], re
 @pytest.mark.parametrize("seed", [1.5, "ab", [1, 2], [1, 2, "x"], [[1], [2], [3]]])
 def test_invalid_seeds_raise_an_error(seed: Any, refuses: Refuses) -> None:
     refuses(lambda: started().reset(seed=seed), "one" if seed == [1, 2] else "None, a whole number")
-
-
-def test_a_negative_seed_raises_an_error() -> None:
-    for env in (SolitaireEnv("busy-aces"), SolitaireVectorEnv(2, "busy-aces")):
-        with pytest.raises(gym.error.Error, match="-1"):
-            env.reset(seed=-1)
 
 
 # ------------------------------------------------------------------------------------------ steps
@@ -333,16 +300,6 @@ def test_make_vec_makes_the_native_environment(mode: AutoresetMode | str) -> Non
     observation, info = env.reset(seed=0)
     assert env.observation_space.contains(observation)
     assert info["action_mask"].shape == (256, int(env.single_action_space.n))  # type: ignore[attr-defined]
-
-
-def test_gymnasiums_vector_wrappers_work() -> None:
-    env = gym.wrappers.vector.RecordEpisodeStatistics(
-        gym.make_vec("Solitaire/BusyAces-v0", 3, max_episode_steps=5)
-    )
-    env.reset(seed=0)
-    for _ in range(5):
-        *_, info = env.step(np.zeros(3, dtype=np.int64))
-    assert info["episode"]["l"].tolist() == [5, 5, 5]
 
 
 @pytest.mark.parametrize(
@@ -430,37 +387,6 @@ def test_a_numbered_deal_clears_the_name_of_a_deal(mode: AutoresetMode) -> None:
         assert info["deal"].min() >= 0 and [env.deal(row) for row in range(2)] == info["deal"].tolist()
 
 
-def test_rows_that_are_source_and_target_are_read_first() -> None:
-    env = started(3)
-    before = [env.position(row) for row in range(3)]
-    env.copy_rows(np.array([1, 2, 0]), np.array([0, 1, 2]))
-    assert check_state(env) == []
-    assert [env.position(row) for row in range(3)] == [before[1], before[2], before[0]]
-    env.copy_rows([], [])
-    assert env.position(0) == before[1]
-
-
-def test_copied_rows_have_the_names_of_their_deals() -> None:
-    env = started(4)
-    env.reset(options={"deal": ["pysol:5", 7, 8, "ms:9"]})
-    env.copy_rows([0, 1], [2, 3])
-    assert env.step([0] * 4)[4]["deal"].tolist() == [-1, 7, -1, 7]
-    assert [env.deal(row) for row in range(4)] == ["pysol:5", 7, "pysol:5", 7]
-
-
-def test_an_ended_game_can_be_copied() -> None:
-    env = started(3, autoreset_mode="Disabled", max_episode_steps=2)
-    env.step([0, 0, 0])
-    saved = env.get_state(1)
-    env.step([0, 0, 0])
-    env.set_state(1, saved)
-    env.copy_rows([1, 1], [0, 2])
-    env.step([0, 0, 0])
-    env.copy_rows([0], [1])
-    with pytest.raises(gym.error.ResetNeeded, match=r"games \[0, 1, 2\] have ended"):
-        env.step([0, 0, 0])
-
-
 @pytest.mark.parametrize(
     ("sources", "targets", "words"),
     [
@@ -483,10 +409,69 @@ def test_invalid_copies_raise_an_error(
     np.testing.assert_array_equal(env.batch.state.rows, before)
 
 
-def test_render_returns_the_boards() -> None:
-    env = started(render_mode="ansi")
-    boards = env.render()
-    assert boards is not None and len(boards) == 3 and all("Busy Aces" in board for board in boards)
-    assert len(set(boards)) == 3
-    with pytest.warns(UserWarning, match="without a render_mode"):
-        assert started().render() is None
+# ------------------------------------------------------------------------------------ rows
+
+ROWS = {"row", "rows", "sources", "targets"}
+METHODS = {
+    name: [parameter for parameter in inspect.signature(method).parameters if parameter in ROWS]
+    for name, method in inspect.getmembers(SolitaireVectorEnv, inspect.isfunction)
+    if not name.startswith("_") and ROWS & set(inspect.signature(method).parameters)
+}
+ONE = [name for name, rows in METHODS.items() if rows == ["row"]]
+
+NO_NUMBERS = [None, "1", 1.0, True, np.array([1]), np.timedelta64(1)]
+
+
+def call(env: SolitaireVectorEnv, method: str, row: Any) -> Any:
+    more = [env.batch.get_state(0)] if method == "set_state" else []
+    return getattr(env, method)(row, *more)
+
+
+def states(env: SolitaireVectorEnv) -> list[dict[str, Any]]:
+    return [env.batch.get_state(row) for row in range(env.num_envs)]
+
+
+def test_every_method_that_takes_rows_is_tested() -> None:
+    """See below."""
+    assert sorted(ONE) == ["deal", "get_state", "position", "set_state"]
+    assert sorted(set(METHODS) - set(ONE)) == ["copy_rows"]
+
+
+@pytest.mark.parametrize("row", NO_NUMBERS, ids=shown)
+@pytest.mark.parametrize("method", ONE)
+def test_rows_of_other_types_raise_an_error(method: str, row: Any, refuses: Refuses) -> None:
+    env = started()
+    before = states(env)
+    refuses(lambda: call(env, method, row), f"is a {type(row).__name__}", "a whole number from 0 to 2")
+    assert states(env) == before and check_state(env) == []
+
+
+@pytest.mark.parametrize("row", [-1, 3, -(10**5000), np.uint64(2**64 - 1)], ids=shown)
+@pytest.mark.parametrize("method", ONE)
+def test_rows_out_of_range_raise_an_error(method: str, row: Any, refuses: Refuses) -> None:
+    env = started()
+    before = states(env)
+    refuses(lambda: call(env, method, row), "there is no game", "0..2")
+    assert states(env) == before
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_rows_before_reset_raise_an_error(method: str) -> None:
+    """There are no games yet."""
+    env = SolitaireVectorEnv(2, "busy-aces")
+    arguments = {"copy_rows": ([0], [1]), "set_state": (0, started().get_state(0))}.get(method, (0,))
+    with pytest.raises(gym.error.ResetNeeded, match=r"reset\(\)"):
+        getattr(env, method)(*arguments)
+
+
+def test_an_invalid_start_changes_no_game(refuses: Refuses) -> None:
+    """Deals and positions are read before anything is dealt or seeded."""
+    env = started()
+    before = states(env)
+    for options, words in (
+        ({"deal": [1, 2, "../../x"]}, "'ms:N'"),
+        ({"deal": np.array([1, 2, -3])}, "0 to 2**63 - 1"),
+        ({"position": [env.position(0), env.position(1), ""]}, "variant"),
+    ):
+        refuses(lambda options=options: env.reset(seed=5, options=options), words)
+        assert states(env) == before

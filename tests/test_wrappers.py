@@ -62,15 +62,6 @@ def test_observations_equal_the_wrapped_game(keys: dict[str, str], observation: 
     assert wrapped.unwrapped.get_state()["deal"] == 7
 
 
-def test_an_environment_is_made_again_from_its_spec() -> None:
-    env = DictObservation(gym.make(BUSY_ACES, moves="supermove"), obs_key="obs", mask_key="mask")
-    sent = pickle.loads(pickle.dumps(env.spec))
-    for spec in (env.spec, sent, EnvSpec.from_json(env.spec.to_json())):
-        again = gym.make(spec)
-        assert again.observation_space == env.observation_space
-        assert again.reset(seed=3)[0]["mask"].tolist() == env.reset(seed=3)[0]["mask"].tolist()
-
-
 class Continuous(gym.Env[Any, Any]):
     action_space = gym.spaces.Box(0, 1)
     observation_space = gym.spaces.Box(0, 1)

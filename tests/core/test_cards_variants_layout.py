@@ -21,7 +21,7 @@ from solitaire_env.core.cards import (
     rank_of,
     suit_of,
 )
-from solitaire_env.core.layout import Action, action_layout, observation_layout
+from solitaire_env.core.layout import action_layout, observation_layout
 from solitaire_env.notation import action_text
 from solitaire_env.util.messages import shown
 from solitaire_env.variants import VARIANTS, Variant, get_variant, variant_from_dict, variant_to_dict
@@ -232,12 +232,6 @@ def test_face_down_rows_follow_the_field() -> None:
         assert variant.hides_cards == any(places)
 
 
-def test_with_rules_replaces_rules(refuses: Refuses) -> None:
-    assert TINY.with_rules(build=None, spaces="kings") == replace(TINY, spaces="kings")
-    refuses(lambda: TINY.with_rules(decks=2), "decks")  # type: ignore[call-arg]
-    refuses(lambda: TINY.with_rules(moves="two cards"), "'two cards'", "'supermove'")
-
-
 def test_plain_data_round_trips() -> None:
     for variant in EVERY.values():
         assert variant_from_dict(json.loads(json.dumps(variant_to_dict(variant)))) == variant
@@ -303,19 +297,6 @@ def test_actions_are_numbered_by_kind_and_source() -> None:
         "t1>t2 t1>t3 t2>t1 t2>t3 t3>t1 t3>t2 w>t1 w>t2 w>t3 c1>t1 c1>t2 c1>t3 c2>t1 c2>t2 c2>t3 "
         "t1>s t2>s t3>s w>s c1>s c2>s"
     )
-
-
-def test_unknown_actions_raise_an_error(refuses: Refuses) -> None:
-    layout = action_layout(TINY)
-    for number in (-1, layout.size, 10**30):
-        refuses(lambda number=number: layout.decode(number), str(number), "tiny", f"0..{layout.size - 1}")
-    for action in (
-        Action("tableau", 1, 1),
-        Action("space", 0, cards=2),
-        Action("cell", 3),
-        Action("home", 9),
-    ):
-        refuses(lambda action=action: layout.encode(action), "tiny", action.kind)
 
 
 @pytest.mark.parametrize("information", ["player", "thoughtful"])

@@ -173,27 +173,6 @@ def fork_after_threads(observation: str) -> None:
     equal(play(vector(observation=observation)), first, "the parent's threads work on")
 
 
-def fork_beside_threads() -> None:
-    """Fork while another Python thread is in a step."""
-    expected = play(vector(), 10)
-    done = threading.Event()
-    checks = set()
-
-    def step() -> None:
-        while not done.is_set():
-            checks.add(play(vector(), 10))
-
-    other = threading.Thread(target=step)
-    other.start()
-    try:
-        for _ in range(10):
-            in_fork(lambda: equal(play(vector(), 10), expected, "a child's games"))
-    finally:
-        done.set()
-        other.join()
-    equal(checks, {expected}, "the other thread's games")
-
-
 def fork_while_kernels_are_bound() -> None:
     """Fork while another Python thread computes an attribute that is computed once."""
     expected = play(vector(1), 1)
@@ -226,12 +205,6 @@ def test_forking_while_kernels_are_bound_does_not_hang() -> None:
 def test_a_forked_child_steps_games(observation: str) -> None:
     """It steps its own games and those that it inherited; a child's child does too."""
     run(fork_after_threads, observation)
-
-
-@compiled
-@forks
-def test_forking_during_a_step_does_not_hang() -> None:
-    run(fork_beside_threads)
 
 
 # ---------------------------------------------------------------------------- several Python threads

@@ -169,16 +169,6 @@ def test_a_failed_build_is_one_sentence(tmp_path: Path) -> None:
 
 
 @posix
-def test_a_folder_that_others_can_write_is_refused(tmp_path: Path) -> None:
-    """Libraries are executed."""
-    folder = copy_of_the_checkout(tmp_path)
-    (folder / "cache" / "solitaire-env").mkdir(parents=True)
-    (folder / "cache" / "solitaire-env").chmod(0o777)
-    done = run(folder)
-    assert "can be written by others" in done.stderr.splitlines()[-1]
-
-
-@posix
 def test_without_a_library_and_a_builder_the_error_says_what_to_do(tmp_path: Path) -> None:
     folder = copy_of_the_checkout(tmp_path)
     shutil.rmtree(folder / "native")
