@@ -23,7 +23,7 @@ from solitaire_env.play.session import Session
 from solitaire_env.render.ansi import WASTE_SHOWN, render_ansi
 from solitaire_env.util.progress import CLEAR
 from solitaire_env.vector import SolitaireVectorEnv
-from tests.games import ALL, PLAYED, PUBLISHED
+from tests.games import DISPLAYED, ONE_PER_RULE, PUBLISHED
 
 ALMOST_WON = """variant: eights-down
 foundations: C 13 D 13 H 13 S 11
@@ -163,7 +163,7 @@ def test_show_accepts_names_titles_and_ids(screen: Screen) -> None:
     assert len(boards) == 1
 
 
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_show_text_prints_the_position(screen: Screen, name: str) -> None:
     assert screen("show", name, "--deal", "5", "--text") == start(name, deal=5).position() + "\n"
 
@@ -174,7 +174,7 @@ def test_show_accepts_deals_of_other_programs(screen: Screen, deal: str) -> None
     assert "\nt1: JD " in screen("show", "eights-down", "--deal", deal, "--text")
 
 
-@pytest.mark.parametrize("variant", ALL.values(), ids=ALL)
+@pytest.mark.parametrize("variant", DISPLAYED.values(), ids=DISPLAYED)
 def test_every_board_shows_each_card_in_its_column(variant: Any) -> None:
     env = start(variant, deal=11)
     chance = np.random.default_rng(0)
@@ -365,7 +365,7 @@ def after(session: Session, action: int) -> str:
     return env.position()
 
 
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_hints_are_legal_and_make_progress(name: str) -> None:
     session = Session(start(name, deal=1))
     seen = {session.env.position()}

@@ -26,11 +26,11 @@ from solitaire_env.registration import env_id
 from solitaire_env.testing import check_state
 from tests.conftest import Refuses
 from tests.damage import DAMAGE, damaged_records, read_or_refused
-from tests.games import EVERY, FURTHER, PLAYED, PUBLISHED
+from tests.games import ALL_GAMES, FURTHER, ONE_PER_RULE, PUBLISHED
 from tests.positions import fill
 from tests.reference import ReferenceGame, ReferenceRules
 
-IDS = list(map(env_id, PLAYED.values()))
+IDS = list(map(env_id, ONE_PER_RULE.values()))
 WON = "foundations: C all D all H all S all|t1..:"
 STUCK = "waste: ... KC"
 
@@ -63,7 +63,7 @@ def test_check_env_passes(env: str, observation: str, information: str) -> None:
 
 
 @pytest.mark.parametrize("information", observations.INFORMATION)
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_bounds_of_card_observations_depend_on_the_entry(name: str, information: str) -> None:
     """A card is at most the King of Spades, a foundation at most the highest rank, the count an int8."""
     env = SolitaireEnv(name, information=information)
@@ -333,11 +333,11 @@ def test_a_card_that_worries_back_and_goes_home_again_does_not_count_for_the_sta
 # ----------------------------------------------------------------------------------- observations
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", ALL_GAMES)
 def test_card_observations_show_the_position(name: str) -> None:
     """The decoder returns the player's view; named slices are in the right places."""
     for information in observations.INFORMATION:
-        env = SolitaireEnv(EVERY[name], information=information)
+        env = SolitaireEnv(ALL_GAMES[name], information=information)
         observation, info = env.reset(seed=0)
         rng = np.random.default_rng(0)
         for _ in range(15):
@@ -410,9 +410,9 @@ def features_of(seen: Position, reference: ReferenceGame, layout: dict[str, slic
 
 
 @pytest.mark.parametrize("information", observations.INFORMATION)
-@pytest.mark.parametrize("name", [*PLAYED, *FURTHER, "short-4, any suit, any, sequence", "only-aces"])
+@pytest.mark.parametrize("name", [*ONE_PER_RULE, *FURTHER, "short-4, any suit, any, sequence", "only-aces"])
 def test_features_equal_their_description(name: str, information: str) -> None:
-    env = SolitaireEnv(EVERY[name], observation="features", information=information)
+    env = SolitaireEnv(ALL_GAMES[name], observation="features", information=information)
     observation, info = env.reset(seed=0)
     rng = np.random.default_rng(1)
     for _ in range(25):

@@ -19,12 +19,12 @@ from solitaire_env.move_features.table import MoveTable
 from solitaire_env.notation import parse_action, parse_position
 from solitaire_env.policies import load_policy
 from solitaire_env.variants import Variant, get_variant
-from tests.games import COMPILED, PLAYED
+from tests.games import COMPILED, ONE_PER_RULE
 from tests.move_features.test_moves import hidden_cards
 
 Array = npt.NDArray[Any]
 
-EACH = list(PLAYED)
+EACH = list(ONE_PER_RULE)
 
 
 def dealt(variant: Variant, size: int = 4) -> Batch:

@@ -31,7 +31,7 @@ from solitaire_env.testing import check_state
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
 from tests.damage import DAMAGE, damaged_texts, read_or_refused
-from tests.games import EVERY, PLAYED
+from tests.games import ALL_GAMES, ONE_PER_RULE
 
 THIEVES = get_variant("forty-thieves")
 EIGHTS = get_variant("eights-down")
@@ -76,9 +76,9 @@ def test_position_text_has_a_line_for_each_pile() -> None:
     )
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", ALL_GAMES)
 def test_position_texts_round_trip(name: str) -> None:
-    variant = EVERY[name]
+    variant = ALL_GAMES[name]
     for steps in (0, 5, 40):
         text = dealt(variant, steps, steps)
         position = parse_position(text, variant)
@@ -186,7 +186,7 @@ def test_the_text_of_another_game_raises_an_error(refuses: Refuses) -> None:
     )
 
 
-DAMAGED = {name: [dealt(EVERY[name], deal, 30 * deal) for deal in range(3)] for name in PLAYED}
+DAMAGED = {name: [dealt(ALL_GAMES[name], deal, 30 * deal) for deal in range(3)] for name in ONE_PER_RULE}
 WORDS = ("??", "--", "(7H)", "7H", "t1:", "t0:", "stock:", "waste:", "cells: ", "variant: klondike", "\n")
 
 
@@ -195,7 +195,7 @@ WORDS = ("??", "--", "(7H)", "7H", "t1:", "t0:", "stock:", "waste:", "cells: ", 
 @pytest.mark.parametrize("name", DAMAGED)
 def test_damaged_positions(name: str, data: st.DataObject) -> None:
     """A text is refused, or written and read again it is the same, and a game can start from it."""
-    env = SolitaireEnv(EVERY[name])
+    env = SolitaireEnv(ALL_GAMES[name])
     env.reset(options={"deal": 0})
     before = env.position()
     text = data.draw(damaged_texts(DAMAGED[name], WORDS))
@@ -213,7 +213,7 @@ def test_damaged_positions(name: str, data: st.DataObject) -> None:
 @given(data=st.data())
 @pytest.mark.parametrize("name", DAMAGED)
 def test_damaged_observations(name: str, data: st.DataObject) -> None:
-    env = SolitaireEnv(EVERY[name], information="thoughtful")
+    env = SolitaireEnv(ALL_GAMES[name], information="thoughtful")
     seen, _ = env.reset(options={"deal": 0})
     for _ in range(data.draw(st.integers(0, 3))):
         seen[data.draw(st.integers(0, len(seen) - 1))] = data.draw(st.integers(-128, 127))

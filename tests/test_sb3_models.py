@@ -38,7 +38,6 @@ def trained(env: VecEnv) -> MaskablePPO:
     return model.learn(64)
 
 
-@pytest.mark.training
 @pytest.mark.parametrize("name", MAKE)
 def test_a_trained_model_is_evaluated(name: str) -> None:
     model = trained(MAKE[name]())

@@ -32,7 +32,7 @@ from solitaire_env.transcripts import (
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
 from tests.damage import DAMAGE, damaged_texts, read_or_refused
-from tests.games import COMPILED, EVERY, FURTHER, OPTIONS, PLAYED, PUBLISHED, THE_FIVE
+from tests.games import ALL_GAMES, COMPILED, FURTHER, ONE_PER_RULE, OPTIONS, PUBLISHED, THE_FIVE
 from tests.recorded import FOLDER, GAMES, HASHES, hash_of, path_of, recorded_game, recorded_text
 
 # -------------------------------------------------------------------------------- recorded games
@@ -87,9 +87,9 @@ def replayed(transcript: Transcript) -> str:
     return steps[-1].position if steps else transcript.start
 
 
-@pytest.mark.parametrize("name", {**PLAYED, **OPTIONS, **FURTHER})
+@pytest.mark.parametrize("name", {**ONE_PER_RULE, **OPTIONS, **FURTHER})
 def test_transcripts_round_trip(name: str) -> None:
-    variant = EVERY[name]
+    variant = ALL_GAMES[name]
     for text in played_at_random(variant, range(3)):
         known = None if variant.name in PUBLISHED else get_shape(variant)
         transcript = parse_transcript(text, known)
@@ -117,7 +117,7 @@ def test_results_are_won_stuck_or_truncated() -> None:
     """Also a deal that is stuck, which has no actions, and one of another program."""
     transcripts = [
         parse_transcript(text, variant)
-        for variant in (TINY, EVERY["short-5, same suit, any, sequence"])
+        for variant in (TINY, ALL_GAMES["short-5, same suit, any, sequence"])
         for text in played_at_random(variant, range(20), limit=60)
     ]
     assert {(t.result, t.steps > 0) for t in transcripts} == {

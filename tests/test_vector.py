@@ -24,7 +24,7 @@ from solitaire_env.util.messages import shown
 from solitaire_env.vector import SolitaireVectorEnv
 from solitaire_env.wrappers import VectorMoveFeatures
 from tests.conftest import Refuses
-from tests.games import ALL, PLAYED
+from tests.games import ALL_GAMES, ONE_PER_RULE
 
 MODES = list(AutoresetMode)
 
@@ -66,13 +66,13 @@ def test_the_example_of_the_docstring_works() -> None:
 def test_games_equal_single_environments(keywords: dict[str, Any], mode: AutoresetMode) -> None:
     """Including final observations and infos; short packs are often won and stuck."""
     for name in ("short-4, same suit, any, sequence", "short-3, same suit, none, one card"):
-        check_vector(ALL[name], mode, seed=3, steps=60, **keywords)
+        check_vector(ALL_GAMES[name], mode, seed=3, steps=60, **keywords)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_published_games_equal_single_environments(name: str, mode: AutoresetMode) -> None:
-    check_vector(PLAYED[name], mode, seed=1, steps=80, max_episode_steps=33)
+    check_vector(ONE_PER_RULE[name], mode, seed=1, steps=80, max_episode_steps=33)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
@@ -342,7 +342,9 @@ def test_copied_rows_continue_like_their_sources(
     sources: list[int], targets: list[int], mode: AutoresetMode
 ) -> None:
     """The other rows are unchanged."""
-    env = started(6, ALL["short-4, same suit, any, sequence"], autoreset_mode=mode, max_episode_steps=13)
+    env = started(
+        6, ALL_GAMES["short-4, same suit, any, sequence"], autoreset_mode=mode, max_episode_steps=13
+    )
     batch = env.batch
     rng = np.random.default_rng(0)
     for _ in range(12):

@@ -136,8 +136,7 @@ def test_mixed_devices_are_an_error(accelerator: None) -> None:
         th.nn.Linear(3, 2, device=AWAY)(here)
 
 
-@pytest.mark.training
-@pytest.mark.proof
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NETWORKS)
 def test_training_uses_the_device(name: str, tmp_path: Path, accelerator: None) -> None:
     """Rollouts, updates and checkpoints."""

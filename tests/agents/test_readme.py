@@ -29,7 +29,6 @@ def test_the_readme_is_at_most_two_screens() -> None:
     assert len(text.splitlines()) <= 120 and len(text.split()) <= 800
 
 
-@pytest.mark.training
 @pytest.mark.parametrize("page", [README, *GUIDES], ids=lambda page: page.stem)
 def test_every_python_block_runs(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     blocks = python_blocks(page)

@@ -135,7 +135,6 @@ def assert_monotone(rows: list[dict[str, str]]) -> None:
 # ---------------------------------------------------------------------------------- from end to end
 
 
-@pytest.mark.training
 def test_train_writes_a_run_folder(trained: tuple[Path, Outcome]) -> None:
     run, outcome = trained
     assert outcome.status == 0
@@ -169,7 +168,6 @@ def test_train_writes_a_run_folder(trained: tuple[Path, Outcome]) -> None:
     )
 
 
-@pytest.mark.training
 def test_train_prints_the_comparison_and_next_commands(trained: tuple[Path, Outcome]) -> None:
     run, outcome = trained
     table = (run / "evaluation.txt").read_text()
@@ -182,7 +180,6 @@ def test_train_prints_the_comparison_and_next_commands(trained: tuple[Path, Outc
     assert "Busy Aces: training" in outcome.err and "2,048 steps" in outcome.err
 
 
-@pytest.mark.training
 def test_train_evaluates_all_policies(trained: tuple[Path, Outcome], tmp_path: Path) -> None:
     run, _ = trained
     games = {path.stem: read_games(path) for path in (run / "evaluation").iterdir()}
@@ -199,8 +196,7 @@ def test_train_evaluates_all_policies(trained: tuple[Path, Outcome], tmp_path: P
     assert f", {home} cards home, " in best and "policy: busy-aces-1" in best
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 def test_equal_seeds_give_equal_networks(trained: tuple[Path, Outcome], tmp_path: Path) -> None:
     command(config_file(tmp_path), "--runs", tmp_path, "--eval-deals", "0", "--quiet")
     runs = (trained[0], tmp_path / "busy-aces-1")
@@ -212,8 +208,7 @@ def test_equal_seeds_give_equal_networks(trained: tuple[Path, Outcome], tmp_path
 # --------------------------------------------------------------------------------- stop and resume
 
 
-@pytest.mark.training
-@pytest.mark.parametrize("joined", [False, pytest.param(True, marks=pytest.mark.proof)])
+@pytest.mark.parametrize("joined", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_resume_continues_steps_and_curve(run: Path, joined: bool) -> None:
     before, old_rows = progress(run), curve(run)
     with (run / "curve.csv").open("a") as file:
@@ -234,7 +229,6 @@ def test_resume_continues_steps_and_curve(run: Path, joined: bool) -> None:
     assert len(read_games(run / "evaluation" / "busy-aces-1.jsonl")) == 2
 
 
-@pytest.mark.training
 def test_checkpoint_restores_weights_and_moments(tmp_path: Path) -> None:
     config = make_config(VALUES, "test")
 
@@ -262,8 +256,7 @@ def test_checkpoint_restores_weights_and_moments(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 def test_ctrl_c_writes_checkpoint_and_model(tmp_path: Path) -> None:
     forever = ["--total-steps", str(10**9), "--checkpoint-minutes", "99", "--runs", str(tmp_path)]
     process = subprocess.Popen(
@@ -287,8 +280,7 @@ def test_ctrl_c_writes_checkpoint_and_model(tmp_path: Path) -> None:
     assert outcome.status == 0 and progress(run)["steps"] >= steps + 512
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["ppo", "pqn", "playouts"])
 def test_resume_after_kill_9(learner: str, tmp_path: Path) -> None:
     """The curve is that of one training: rows after the checkpoint are written again, none occurs twice."""
@@ -322,7 +314,6 @@ def test_resume_after_kill_9(learner: str, tmp_path: Path) -> None:
     assert after["steps"] >= goal and after["games"] >= kept["games"] and after["seconds"] > kept["seconds"]
 
 
-@pytest.mark.training
 def test_ctrl_c_during_the_comparison(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: Any, **__: Any) -> str:
         raise KeyboardInterrupt
@@ -332,7 +323,6 @@ def test_ctrl_c_during_the_comparison(run: Path, monkeypatch: pytest.MonkeyPatch
     assert outcome.status == 130 and str(run) in outcome.err and not outcome.out
 
 
-@pytest.mark.training
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signal_handlers_are_restored(run: Path, number: signal.Signals) -> None:
     """The first signal ends the training after the current step; the handlers are restored."""
@@ -373,7 +363,6 @@ def configure(run: Path, **values: Any) -> None:
 CHECKPOINT = "checkpoint.safetensors"
 
 
-@pytest.mark.training
 @pytest.mark.parametrize(
     ("damage", "options", "words"),
     [
@@ -439,7 +428,6 @@ def test_a_resumed_run_can_change_its_budget_and_machine(tmp_path: Path) -> None
     assert resumed == replace(config, **changes) and set(changes) == {*RESUMABLE}
 
 
-@pytest.mark.training
 def test_a_run_is_resumed_by_one_process_at_a_time(run: Path) -> None:
     before = {path: path.read_bytes() for path in run.rglob("*.*") if path.is_file()}
     with locked(run):
@@ -447,7 +435,6 @@ def test_a_run_is_resumed_by_one_process_at_a_time(run: Path) -> None:
     assert {path: path.read_bytes() for path in run.rglob("*.*") if path.is_file()} == before
 
 
-@pytest.mark.training
 @pytest.mark.parametrize(
     ("progress", "words"),
     [
@@ -465,7 +452,6 @@ def test_invalid_progress_is_refused(run: Path, progress: str, words: list[str])
     assert_refused(command("--resume", run, "--quiet"), CHECKPOINT, "not a checkpoint", *words)
 
 
-@pytest.mark.training
 @pytest.mark.parametrize("name", ["adam/0", "adam/x/exp_avg", "adam/9999/exp_avg", "adam/0/exp_avg"])
 def test_invalid_moments_are_refused(run: Path, name: str) -> None:
     metadata = {"progress": '{"steps": 1, "seconds": 2, "games": 3}'}
@@ -555,7 +541,6 @@ def test_a_configuration_imports_modules_only_if_it_is_trusted(
             assert (tmp_path / "loaded.log").exists()
 
 
-@pytest.mark.training
 def test_a_missing_device_is_refused(run: Path) -> None:
     """Refused before anything is written; SB3 would silently use the CPU."""
     before = {path: path.read_bytes() for path in run.glob("*.*")}
@@ -563,7 +548,6 @@ def test_a_missing_device_is_refused(run: Path) -> None:
     assert {path: path.read_bytes() for path in run.glob("*.*")} == before
 
 
-@pytest.mark.training
 def test_a_full_disk_is_an_error_that_names_the_file(run: Path, full_disk: Callable[[], None]) -> None:
     before = {path: path.read_bytes() for path in run.glob("*.*")}
     full_disk()
@@ -582,7 +566,6 @@ def test_a_full_disk_is_an_error_that_names_the_file(run: Path, full_disk: Calla
     assert {path: path.read_bytes() for path in run.glob("*.*")} == before
 
 
-@pytest.mark.training
 def test_too_little_memory_is_an_error_that_names_the_keys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -595,7 +578,6 @@ def test_too_little_memory_is_an_error_that_names_the_keys(
         assert_refused(outcome, "num_envs", "hidden", "too large for the memory", str(error))
 
 
-@pytest.mark.training
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_diverged_training_says_so(processes: int, tmp_path: Path) -> None:
     more = ("--threads", processes, "--num-envs", 64 * processes, "--n-steps", 4)
@@ -605,8 +587,7 @@ def test_a_diverged_training_says_so(processes: int, tmp_path: Path) -> None:
     assert not (tmp_path / "busy-aces-1" / CHECKPOINT).exists()
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 def test_device_auto_chooses_a_gpu_or_the_cpu(tmp_path: Path) -> None:
     """A GPU if there is one, else the CPU."""
     more = ("--device", "auto", "--total-steps", "512", "--eval-deals", "0", "--quiet")
@@ -787,8 +768,7 @@ def test_training_starts_from_the_mean_of_several_models(tmp_path: Path, refuses
     )
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 def test_only_the_value_learns_during_warmup(tmp_path: Path) -> None:
     changed = []
     for value_warmup_steps in (512, 2048):

@@ -21,7 +21,7 @@ from tests.browser.reading import READ, drawn, hidden, moves, pile, top
 from tests.recorded import recorded_game
 from tests.render.test_pictures import PIXEL_HASHES
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.external
 
 GAMES = list(PIXEL_HASHES)
 FAMILY = ["klondike-draw-3", "yukon", "double-klondike", "zebra", "little-forty", "penguin"]

@@ -15,7 +15,7 @@ from tests.browser.conftest import SCREENSHOTS, OpenPage
 from tests.browser.reading import held, moves
 from tests.recorded import recorded_game
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.external
 
 SIZES = {"desktop": (1400, 900), "tablet": (820, 1180), "portrait": (375, 812), "landscape": (812, 375)}
 PROBES = ["klondike", "yukon", "freecell", "double-klondike", "eighty-thieves", "triple-freecell"]

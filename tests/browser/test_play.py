@@ -13,7 +13,7 @@ from tests.browser.conftest import OpenPage
 from tests.browser.reading import drawn, held, moves, pile, ready, top
 from tests.recorded import recorded_game
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.external
 
 EIGHTS = get_variant("eights-down")
 

@@ -11,7 +11,7 @@ from tests.browser.conftest import OpenPage
 from tests.browser.reading import held, moves, pile, ready, top
 from tests.recorded import recorded_game
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.external
 
 OTHERS = re.compile(r"/api/(sessions/|rates)")  # all requests but those for the games and for a new game
 

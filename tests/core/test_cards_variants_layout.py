@@ -27,7 +27,7 @@ from solitaire_env.util.messages import shown
 from solitaire_env.variants import VARIANTS, Variant, get_variant, variant_from_dict, variant_to_dict
 from tests.conftest import Refuses
 from tests.damage import DAMAGE, damaged_records, read_or_refused
-from tests.games import EVERY, FURTHER, THE_FIVE
+from tests.games import ALL_GAMES, FURTHER, THE_FIVE
 from tests.reference import ReferenceRules
 
 TINY = Variant("tiny", "Tiny", decks=1, tableau=(2, 1), cells=1, ranks=3)
@@ -233,7 +233,7 @@ def test_face_down_rows_follow_the_field() -> None:
 
 
 def test_plain_data_round_trips() -> None:
-    for variant in EVERY.values():
+    for variant in ALL_GAMES.values():
         assert variant_from_dict(json.loads(json.dumps(variant_to_dict(variant)))) == variant
 
 
@@ -302,7 +302,7 @@ def test_actions_are_numbered_by_kind_and_source() -> None:
 @pytest.mark.parametrize("information", ["player", "thoughtful"])
 def test_observation_slices_cover_the_row(information: str) -> None:
     """The parts follow each other without a gap, each as long as it must be."""
-    for name, variant in EVERY.items():
+    for name, variant in ALL_GAMES.items():
         layout = observation_layout(variant, information)
         sizes = {
             **{f"t{n}": ReferenceRules.of(variant).pile_room for n in range(1, variant.piles + 1)},

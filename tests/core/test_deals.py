@@ -26,7 +26,7 @@ from solitaire_env.notation import format_position, parse_action
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
 from tests.family_positions import family_positions
-from tests.games import EVERY
+from tests.games import ALL_GAMES
 
 BITS_64 = 2**64 - 1
 BY_DECKS = {1: get_variant("eights-down"), 2: get_variant("forty-thieves"), 4: get_variant("eighty-thieves")}
@@ -140,9 +140,9 @@ def test_biased_draws_are_rejected(cards: int, low: int) -> None:
     assert order.tolist() == expected
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", ALL_GAMES)
 def test_a_deal_contains_each_card_once_per_deck(name: str) -> None:
-    variant = EVERY[name]
+    variant = ALL_GAMES[name]
     pack = Counter(ordered_pack(variant).tolist())
     assert Counter(deal_order(variant, 3).tolist()) == pack
     assert set(pack.values()) == {variant.decks} and len(pack) == 4 * variant.ranks

@@ -15,7 +15,7 @@ from solitaire_env.core.spec import GameSpec
 from solitaire_env.notation import format_position, parse_action, parse_position
 from solitaire_env.testing import check_state, check_supermoves
 from solitaire_env.variants import Variant, get_variant
-from tests.games import ALL
+from tests.games import ALL_GAMES
 from tests.positions import cells, fill, run, spaces
 from tests.reference import ReferenceRules
 
@@ -147,7 +147,7 @@ def test_a_card_worries_back_only_onto_a_pile_with_room() -> None:
 
 def test_a_group_does_not_move_within_its_pile() -> None:
     """Its last card takes a deeper one, but the pile has no action onto itself."""
-    batch = Batch(GameSpec(ALL["groups-and-stock"]), 1)
+    batch = Batch(GameSpec(ALL_GAMES["groups-and-stock"]), 1)
     variant = batch.variant
     lines = ["variant: groups-and-stock", "stock:", "waste: 2D", "redeals: 1"]
     lines += ["foundations: C 0 D 1 H 3 S 3", "t1: 3C", "t2: 3D", "t3: AC 2C"]

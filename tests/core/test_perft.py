@@ -47,7 +47,7 @@ def test_counts_equal_the_files(name: str) -> None:
             check(VARIANTS[name], start)
 
 
-@pytest.mark.proof
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
 def test_long_counts_equal_the_files(name: str) -> None:
     for start in FILES[name]:

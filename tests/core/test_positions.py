@@ -85,7 +85,6 @@ def test_games_are_the_published_ones(game: str) -> None:
     assert ReferenceRules.of(env.variant) == GAMES[game]
 
 
-@pytest.mark.reference
 @pytest.mark.parametrize(("case", "game"), PAIRS)
 def test_positions_are_possible(case: Case, game: str) -> None:
     """No test uses a position that the game cannot have."""
@@ -101,7 +100,6 @@ def test_positions_are_possible(case: Case, game: str) -> None:
         assert len(pile) <= dealt + rules.ranks - 1
 
 
-@pytest.mark.reference
 @pytest.mark.parametrize(("case", "game"), PAIRS)
 def test_the_reference_implementation_agrees(case: Case, game: str) -> None:
     rules = case.rules(game)

@@ -185,7 +185,7 @@ def compare(variant: Variant, deal: int) -> tuple[int, int | None]:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.proof if place % 4 and name not in FURTHER else ())
+        pytest.param(name, marks=pytest.mark.slow if place % 8 and name not in FURTHER else ())
         for place, name in enumerate(VARIANTS)
         if COMPILED or (place % 8 == 0 and name not in FURTHER)
     ],

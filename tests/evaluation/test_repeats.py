@@ -15,12 +15,12 @@ from solitaire_env.evaluation import repeats
 from solitaire_env.evaluation.repeats import Repeats
 from solitaire_env.policies.drawing import draw
 from solitaire_env.variants import VARIANTS
-from tests.games import PLAYED
+from tests.games import ONE_PER_RULE
 
 Array = npt.NDArray[Any]
 
 
-@pytest.mark.parametrize("variant", PLAYED.values(), ids=PLAYED)
+@pytest.mark.parametrize("variant", ONE_PER_RULE.values(), ids=ONE_PER_RULE)
 def test_repetitions_are_counted_in_games_of_any_length(
     variant: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,14 +16,14 @@ from solitaire_env.move_features.columns import NUM_DIG, NUM_MOVE, NUM_PLAIN, NU
 from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.policies.linear import Linear, weights_for
 from solitaire_env.variants import Variant
-from tests.games import ALL, COMPILED, ODD, OPTIONS, SHOWN
+from tests.games import ALL_GAMES, COMPILED, ODD, OPTIONS, PUBLISHED
 from tests.move_features.test_moves import played, playing
 
 Array = npt.NDArray[Any]
 
 SUITED = {
     name: variant
-    for name, variant in (SHOWN | OPTIONS | ODD).items()
+    for name, variant in (PUBLISHED | OPTIONS | ODD).items()
     if has_safe_moves(variant) and not variant.hides_cards and variant.fill == "none"
 }
 """Games that build in suit and in which only a draw turns a card up."""
@@ -92,7 +92,7 @@ def test_the_lookahead_follows_the_linear_policy(name: str, reach: int) -> None:
 
 def test_finished_games_have_no_lookahead() -> None:
     """Their masks are all ones."""
-    spec = GameSpec(ALL["busy-aces"])
+    spec = GameSpec(ALL_GAMES["busy-aces"])
     won = np.zeros((1, spec.observation_size), dtype=np.int8)
     won[0, spec.slices["foundations"]] = 13
     reader = MoveReader(spec, 1, 0, LIMIT)

@@ -22,13 +22,13 @@ from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.notation import Position, format_position, parse_action, parse_position
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
-from tests.games import COMPILED, ODD, OPTIONS, PLAYED, SHORT, has_basic_rules
+from tests.games import COMPILED, ODD, ONE_PER_RULE, OPTIONS, SHORT, has_basic_rules
 from tests.positions import fill
 from tests.reference import GAMES as REFERENCE
 
 Array = npt.NDArray[Any]
 
-GAMES = PLAYED | ODD | (OPTIONS if COMPILED else {})
+GAMES = ONE_PER_RULE | ODD | (OPTIONS if COMPILED else {})
 IN_SUIT = {name: variant for name, variant in SHORT.items() if variant.build == "same suit"}
 COUNTED = [name for name, variant in (GAMES | IN_SUIT).items() if has_basic_rules(variant)]
 """Games whose features are counted slowly."""

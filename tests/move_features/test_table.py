@@ -9,14 +9,14 @@ from solitaire_env.core.layout import PLAYING
 from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.move_features.table import MoveTable, highest_values, lowest_values
-from tests.games import EACH, EVERY
+from tests.games import ALL_GAMES, SAMPLED
 from tests.move_features.test_moves import played
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", SAMPLED)
 def test_rows_are_those_of_the_legal_moves(name: str) -> None:
     """Whatever was in the table before; the rows of finished games are 0."""
-    batch = played(EVERY[name], 10, size=12)
+    batch = played(ALL_GAMES[name], 10, size=12)
     table, reader = MoveTable(batch), MoveReader(batch.spec)
     random = np.random.default_rng(0)
     highest = highest_values(batch.rules)
@@ -36,7 +36,7 @@ def test_rows_are_those_of_the_legal_moves(name: str) -> None:
 
 
 def test_a_new_game_in_a_row_clears_the_last_one() -> None:
-    batch = played(EVERY["busy-aces"], 60, size=3)
+    batch = played(ALL_GAMES["busy-aces"], 60, size=3)
     table = MoveTable(batch)
     table.read()
     batch.deal(np.array([1]), [5])

@@ -1,7 +1,4 @@
-"""fc-solve plays our games, and we play its moves.
-
-Only on request, as they need fc-solve: ``pytest -m oracle``.
-"""
+"""fc-solve plays our games, and we play its moves."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ from tests.oracles.fc_solve import (
 )
 from tests.oracles.search import search
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.external
 
 RULES = [
     {"build": build, "spaces": spaces}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.platform
+pytestmark = pytest.mark.external
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
 TARGETS = ("linux-x86_64", "linux-x86_64-v3", "linux-arm64", "windows-x86_64", "wasm32")

@@ -23,7 +23,7 @@ from solitaire_env.play.web import board as piles_of
 from solitaire_env.play.web import start_of, targets
 from solitaire_env.transcripts import format_transcript, parse_thought, parse_transcript, replay
 from solitaire_env.variants import get_variant
-from tests.games import PUBLISHED, SHOWN
+from tests.games import ONE_PER_RULE, PUBLISHED
 from tests.render.test_family import hidden_cards, shuffled
 
 HOME = "http://127.0.0.1:8000"
@@ -48,7 +48,7 @@ def cards_in(piles: dict[str, Any]) -> int:
     return sum(len(text.split()) for text in texts) + int(piles.get("stock", 0))
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_a_random_game_is_played_through_the_server(client: TestClient, name: str) -> None:
     variant, chance = PUBLISHED[name], np.random.default_rng(2)
     told = client.post("/api/sessions", json={"game": name, "deal": "4"}).json()
@@ -76,7 +76,7 @@ def test_a_random_game_is_played_through_the_server(client: TestClient, name: st
     ask(client, told["id"], "restart")
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_a_game_by_hints_becomes_a_page(name: str) -> None:
     env = SolitaireEnv(name, on_invalid="raise")
     env.reset(options={"deal": 6})
@@ -98,7 +98,7 @@ def test_a_game_by_hints_becomes_a_page(name: str) -> None:
         assert "??" not in json.dumps([thoughtful["start"], thoughtful["steps"]])
 
 
-@pytest.mark.parametrize("name", [name for name, variant in SHOWN.items() if variant.hides_cards])
+@pytest.mark.parametrize("name", [name for name, variant in PUBLISHED.items() if variant.hides_cards])
 def test_the_server_never_sends_hidden_cards(client: TestClient, name: str) -> None:
     """Every answer, hints included, stays the same when the hidden cards are shuffled."""
     chance = np.random.default_rng(5)

@@ -16,7 +16,7 @@ from solitaire_env.notation import parse_position
 from solitaire_env.play.replay_page import replay_data, replay_page
 from solitaire_env.play.web import board, targets
 from solitaire_env.transcripts import Thought, format_transcript, replay
-from tests.games import RECORDED
+from tests.games import ONE_PER_RULE
 from tests.recorded import recorded_game
 
 EIGHTS = """variant: eights-down
@@ -67,7 +67,7 @@ def test_spaces_and_empty_cells_are_alike(action: str, expected: list[str]) -> N
     assert targets(parse_position(EIGHTS), env.move(env.parse_action(action))) == expected
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_steps_lead_to_the_positions_of_the_engine(name: str) -> None:
     game = recorded_game(name)
     data = replay_data(game)

@@ -95,7 +95,7 @@ LIMIT = 150
 
 @pytest.fixture(
     scope="module",
-    params=[POLICIES[0], *(pytest.param(name, marks=pytest.mark.proof) for name in POLICIES[1:])],
+    params=[POLICIES[0], *(pytest.param(name, marks=pytest.mark.slow) for name in POLICIES[1:])],
 )
 def played(request: pytest.FixtureRequest) -> tuple[str, dict[int, Transcript]]:
     """A policy's name, and its games as the evaluation plays them."""

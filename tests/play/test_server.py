@@ -33,7 +33,7 @@ from solitaire_env.play.web import board, sessions
 from solitaire_env.play.web.jobs import shuffled
 from solitaire_env.transcripts import parse_transcript, replay
 from solitaire_env.variants import VARIANTS, Variant
-from tests.games import PLAYED, RECORDED
+from tests.games import ONE_PER_RULE
 from tests.recorded import recorded_game
 
 HOME = "http://127.0.0.1:8000"
@@ -156,7 +156,7 @@ def test_the_pages_and_the_games_are_served(client: TestClient) -> None:
     assert told["rules"]["moves"] == ["one card", "supermove", "sequence", "any group"]
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_a_game_is_played_to_its_end_and_saved(client: TestClient, name: str) -> None:
     game = recorded_game(name)
     rules = {rule: getattr(game.variant, rule) for rule in ("build", "spaces", "moves")}
@@ -402,7 +402,7 @@ def test_the_number_of_moves_is_limited(client: TestClient, monkeypatch: pytest.
 
 
 def test_parallel_games_do_not_mix(client: TestClient) -> None:
-    names = [name for name in PLAYED if len(recorded_game(name).actions) < 160]
+    names = [name for name in ONE_PER_RULE if len(recorded_game(name).actions) < 160]
     assert len(names) > 2
 
     def play(name: str) -> tuple[Any, Any]:

@@ -24,7 +24,7 @@ from solitaire_env.play.session import Session
 from solitaire_env.play.watch import WatchedGame, watch_in_terminal, watch_in_window, write_video
 from solitaire_env.transcripts import format_transcript, parse_transcript, replay
 from solitaire_env.variants import get_variant
-from tests.games import PLAYED, PUBLISHED
+from tests.games import ONE_PER_RULE, PUBLISHED
 
 
 class First:
@@ -79,7 +79,7 @@ def watched(name: str, policy: Any, limit: int | None = None, **options: Any) ->
     return WatchedGame(Session(env), None if policy is None else Adviser(policy, variant), limit)
 
 
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 @pytest.mark.parametrize("policy", [First, Carrier])
 def test_a_watched_game_equals_that_of_the_evaluation(name: str, policy: Any) -> None:
     if policy is Carrier and (PUBLISHED[name].moves != "one card" or not PUBLISHED[name].takes_supermoves):

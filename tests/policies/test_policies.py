@@ -88,7 +88,7 @@ def test_greedy_undoes_a_move_only_if_no_other_is_legal(name: str) -> None:
     "build",
     [
         "same suit",
-        *(pytest.param(build, marks=pytest.mark.proof) for build in ("alternate color", "any suit")),
+        *(pytest.param(build, marks=pytest.mark.slow) for build in ("alternate color", "any suit")),
     ],
 )
 @pytest.mark.parametrize("name", PLAYED)

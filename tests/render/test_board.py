@@ -22,12 +22,12 @@ from solitaire_env.render.board import (
     spot_at,
 )
 from solitaire_env.variants import Variant, get_variant
-from tests.games import ALL
+from tests.games import DISPLAYED
 from tests.recorded import recorded_game
 from tests.render.test_pictures import PIXEL_HASHES
 
 WIDE = {
-    **ALL,
+    **DISPLAYED,
     "many": Variant("many", "M" * 80, decks=4, tableau=(1,) * 17, cells=9, cells_filled=9),
     "tall": Variant("tall", "Tall", decks=4, tableau=(100, 0), moves="sequence"),
 }
@@ -67,7 +67,7 @@ def test_everything_is_inside_the_picture(variant: Variant) -> None:
             assert label.x + label.width <= board.width + 1e-9 and label.y + label.height <= board.height
 
 
-@pytest.mark.parametrize("variant", ALL.values(), ids=ALL)
+@pytest.mark.parametrize("variant", DISPLAYED.values(), ids=DISPLAYED)
 def test_every_card_is_once_in_its_pile(variant: Variant) -> None:
     position, _ = played(variant, 30)
     board = lay_out(position)
@@ -99,7 +99,7 @@ def test_every_card_is_once_in_its_pile(variant: Variant) -> None:
     assert not any(spot.mark for spot in board.spots)
 
 
-@pytest.mark.parametrize("variant", ALL.values(), ids=ALL)
+@pytest.mark.parametrize("variant", DISPLAYED.values(), ids=DISPLAYED)
 def test_a_point_on_a_card_finds_it(variant: Variant) -> None:
     position, _ = played(variant, 30)
     board = lay_out(position, aspect=0.75)

@@ -34,7 +34,7 @@ from solitaire_env.render.screen import Screen
 from solitaire_env.sb3 import SolitaireVecEnv
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.conftest import Refuses
-from tests.games import PLAYED, PUBLISHED
+from tests.games import ONE_PER_RULE, PUBLISHED
 
 BUSY = "Solitaire/BusyAces-v0"
 
@@ -135,7 +135,7 @@ def test_an_action_that_raises_keeps_the_picture() -> None:
     assert env.render() == before
 
 
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_the_picture_has_the_chosen_size(name: str) -> None:
     made = gym.make(
         env_id(PUBLISHED[name]),

@@ -20,7 +20,7 @@ from solitaire_env.render.board import headline, lay_out, moved_cards, redeals_l
 from solitaire_env.render.picture import render_rgb
 from solitaire_env.render.svg import render_svg, sentence
 from solitaire_env.variants import Variant, get_variant
-from tests.games import PUBLISHED, SHOWN
+from tests.games import ONE_PER_RULE, PUBLISHED
 
 
 def random_game(variant: Variant, steps: int, seed: int = 0) -> Iterator[tuple[Position, Move, Position]]:
@@ -44,7 +44,7 @@ def random_game(variant: Variant, steps: int, seed: int = 0) -> Iterator[tuple[P
         yield before, move, parse_position(env.position(), variant)
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_every_game_is_drawn_in_every_way(name: str) -> None:
     position, move = [(after.hidden(), move) for _, move, after in random_game(PUBLISHED[name], 12)][-1]
     marked = {"move": move, "note": "note"}
@@ -56,7 +56,7 @@ def test_every_game_is_drawn_in_every_way(name: str) -> None:
     render_ansi(position, symbols=False).encode("ascii")
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_the_cards_of_each_move_are_marked(name: str) -> None:
     for before, move, after in random_game(PUBLISHED[name], 16):
         board = lay_out(after.hidden(), move=move)
@@ -93,7 +93,7 @@ def shuffled(position: Position, chance: np.random.Generator) -> Position:
     return replace(position, tableau=tableau, stock=tuple(cards))
 
 
-@pytest.mark.parametrize("name", [name for name, variant in SHOWN.items() if variant.hides_cards])
+@pytest.mark.parametrize("name", [name for name, variant in PUBLISHED.items() if variant.hides_cards])
 def test_a_player_does_not_see_hidden_cards(name: str) -> None:
     """Pictures stay the same when the hidden cards are shuffled."""
     chance = np.random.default_rng(1)

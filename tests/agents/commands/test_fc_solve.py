@@ -83,7 +83,7 @@ def test_a_missing_program_is_named(
     assert "fc-solve is not installed" in capsys.readouterr().err
 
 
-@pytest.mark.oracle
+@pytest.mark.external
 def test_fc_solve_writes_transcripts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Deal 239 is unwinnable; the proof needs more positions."""
     options = ["-o", str(tmp_path), "--preset", "as", "--positions", "2000", "--quiet"]

@@ -300,7 +300,6 @@ def cloned(eights: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
     return folder / "runs" / "eights-down-1", out
 
 
-@pytest.mark.training
 def test_a_clone_plays_like_the_player_it_learned_from(cloned: tuple[Path, str]) -> None:
     run, out = cloned
     rows = curve(run)
@@ -314,8 +313,7 @@ def test_a_clone_plays_like_the_player_it_learned_from(cloned: tuple[Path, str])
     assert summary.wins >= 20  # greedy wins 34, a random policy 6
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 def test_kl_penalty_limits_the_change_of_the_policy(busy: Path) -> None:
     """With a larger weight, the probabilities change less in the same number of steps."""
     a = asked(busy, moves="supermove")
@@ -347,8 +345,7 @@ def test_imitate_writes_a_run_folder(cloned: tuple[Path, str], eights: Path) -> 
     assert "value_head.weight" in load_file(run / "model" / "model.safetensors")
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_learned(eights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = signal.getsignal(signal.SIGINT)
     steps = []
@@ -378,8 +375,7 @@ def started(**values: Any) -> Any:
     return make_model(config, env).policy
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 def test_training_starts_from_a_clone(cloned: tuple[Path, str], tmp_path: Path) -> None:
     run, _ = cloned
     saved = load_file(run / "model" / "model.safetensors")
@@ -404,7 +400,6 @@ def test_training_starts_from_a_clone(cloned: tuple[Path, str], tmp_path: Path) 
         assert train.main(resumed) == 0
 
 
-@pytest.mark.training
 @pytest.mark.parametrize(
     ("values", "words"),
     [
@@ -420,7 +415,6 @@ def test_initial_networks_that_do_not_fit_are_refused(
     refuses(lambda: started(init_from=str(cloned[0]), **values), *words)
 
 
-@pytest.mark.training
 def test_a_missing_initial_network_is_refused_before_files_are_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

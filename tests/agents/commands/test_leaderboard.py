@@ -100,7 +100,7 @@ def test_replay_reproduces_stored_games(capsys: pytest.CaptureFixture[str]) -> N
     assert main(["replay", *supermoves, "--deals", "5:9", "--quiet"]) == 0
 
 
-@pytest.mark.proof
+@pytest.mark.slow
 def test_shipped_policies_are_on_the_leaderboard(capsys: pytest.CaptureFixture[str]) -> None:
     """Each has stored games and reproduces them."""
     store = read_store(results.STORE)

@@ -75,7 +75,6 @@ def refused(capsys: pytest.CaptureFixture[str], *args: str | Path) -> str:
     return err
 
 
-@pytest.mark.training
 def test_ship_copies_the_model_and_plays_the_leaderboard(
     runs: Path, places: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -122,8 +121,7 @@ def test_ship_copies_the_model_and_plays_the_leaderboard(
     assert leaderboard.main(["--check"]) == 0
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 def test_ship_copies_the_history_of_initial_networks(
     runs: Path, places: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -178,7 +176,6 @@ def test_ship_copies_the_history_of_initial_networks(
     assert "not recorded" in refused(capsys, others[3], "--force")
 
 
-@pytest.mark.training
 def test_the_shipped_policy_is_found_by_name(runs: Path, places: Path, refuses: Refuses) -> None:
     assert shipping(runs / "busy-aces-1") == 0
     assert shipped_games() == ["busy-aces"]
@@ -203,7 +200,6 @@ def test_a_game_without_a_shipped_policy_is_an_error(refuses: Refuses) -> None:
     refuses(lambda: load_shipped(GameSpec(get_variant("busy-aces"))), "none yet")
 
 
-@pytest.mark.training
 def test_unsuitable_runs_are_refused(
     runs: Path, run: Path, places: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -231,7 +227,6 @@ def test_unsuitable_runs_are_refused(
     assert not (places / "policies").exists() and not (places / "leaderboard").exists()
 
 
-@pytest.mark.training
 def test_large_files_are_refused(
     run: Path, places: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

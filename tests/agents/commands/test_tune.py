@@ -63,7 +63,6 @@ def states(path: str = "study.db") -> list[str]:
 # ------------------------------------------------------------------------------ from end to end
 
 
-@pytest.mark.training
 def test_tune_stores_trials_and_the_best_configuration(tmp_path: Path) -> None:
     outcome = tuned("--trials", "2", study="studies/small one%20.db")
     assert outcome.status == 0, outcome.err
@@ -88,8 +87,7 @@ def test_tune_stores_trials_and_the_best_configuration(tmp_path: Path) -> None:
     assert command(file, "--eval-deals", "0", "--quiet").status == 0
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 def test_tune_adds_the_missing_trials_to_a_study() -> None:
     """``--trials`` is the total number; if none is missing, the results are printed again."""
     assert tuned("--trials", "1", "--quiet").status == 0
@@ -105,8 +103,7 @@ def test_tune_adds_the_missing_trials_to_a_study() -> None:
     assert len(states()) == 2
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 def test_ctrl_c_loses_only_the_running_trial() -> None:
     """Meanwhile a second process adds a trial to the study."""
     more = ["--deals", DEALS, "--study", "study.db", "--trials", "2"]
@@ -145,8 +142,7 @@ def test_the_first_trial_is_repeated_until_one_ends(monkeypatch: pytest.MonkeyPa
     assert first.state == second.state == TrialState.FAIL and first.params == second.params
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 def test_the_trial_of_a_killed_process_fails_after_a_minute() -> None:
     a = arguments(trials=1)
     study = open_study(a)
@@ -159,8 +155,7 @@ def test_the_trial_of_a_killed_process_fails_after_a_minute() -> None:
     assert states() == ["FAIL", "COMPLETE"]
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 def test_bad_trials_are_pruned(monkeypatch: pytest.MonkeyPatch) -> None:
     """A trial below the median half-way, and one whose weights are no longer finite."""
     open_study(arguments(total_steps=8192))
@@ -258,7 +253,7 @@ def test_a_missing_configuration_is_refused() -> None:
     assert outcome.status == 2 and "--study" in outcome.err
 
 
-@pytest.mark.parametrize("module", ["optuna", pytest.param("wandb", marks=pytest.mark.proof)])
+@pytest.mark.parametrize("module", ["optuna", pytest.param("wandb", marks=pytest.mark.slow)])
 def test_a_missing_package_is_named_with_its_extra(module: str) -> None:
     code = (
         f"import sys, runpy; sys.modules['{module}'] = None; "

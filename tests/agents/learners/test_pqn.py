@@ -112,7 +112,7 @@ def test_pqn_improves_play() -> None:
     assert logged["train/value_loss"] < 0.1
 
 
-@pytest.mark.proof
+@pytest.mark.slow
 def test_a_pqn_run_can_be_resumed_played_and_continued_by_ppo(tmp_path: Path) -> None:
     values = VALUES | {"learner": "pqn", "batch_size": 65, "hidden": [8]}
     path = tmp_path / "pqn.yaml"
@@ -156,8 +156,7 @@ def test_a_pqn_run_can_be_resumed_played_and_continued_by_ppo(tmp_path: Path) ->
     assert_refused(refused, "its scores are logits", "values of moves")
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 def test_only_network_moves_starts_from_values(tmp_path: Path) -> None:
     values = VALUES | {"learner": "pqn", "network": "piles", "width": 8, "embedding": 4, "context_rounds": 1}
     path = tmp_path / "pqn.yaml"

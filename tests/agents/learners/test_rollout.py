@@ -144,8 +144,7 @@ def test_the_network_learns_the_best_move_despite_the_kl_penalty() -> None:
     assert shares[0] < shares[1] and shares[1] > 0.8
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 def test_a_rollout_run_can_be_resumed(tmp_path: Path) -> None:
     values = VALUES | {
         "learner": "playouts",

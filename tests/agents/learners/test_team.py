@@ -133,10 +133,9 @@ def test_a_process_that_ends_is_an_error_for_the_others(
     assert "Traceback" not in capfd.readouterr().err
 
 
-@pytest.mark.training
 @pytest.mark.parametrize(
     "learner",
-    ["ppo", pytest.param("pqn", marks=pytest.mark.proof), pytest.param("playouts", marks=pytest.mark.proof)],
+    ["ppo", pytest.param("pqn", marks=pytest.mark.slow), pytest.param("playouts", marks=pytest.mark.slow)],
 )
 def test_two_processes_train_and_resume(learner: str, tmp_path: Path) -> None:
     """A training with two processes ends and is resumed; all steps and games are counted."""

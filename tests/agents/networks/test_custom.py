@@ -63,7 +63,6 @@ def forgotten() -> Iterator[None]:
         del NETWORKS[name]
 
 
-@pytest.mark.training
 @pytest.mark.parametrize("kind", [OfMoves, OfCards])
 def test_a_custom_network_trains_and_is_loaded(
     kind: type[nn.Module], tmp_path: Path, refuses: Refuses

@@ -14,19 +14,18 @@ from agents.networks import MovesNetwork
 from solitaire_env import get_variant
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.policies.linear import weights_of
-from tests.games import ALL
+from tests.games import ALL_GAMES
 from tests.move_features.test_moves import played
 
 
 @th.no_grad()
 def test_a_network_without_policy_weights_plays_no_moves() -> None:
     network = MovesNetwork(GameSpec(get_variant("busy-aces")), (8,), 8, 1, rollout_lookahead=3)
-    observations = played(ALL["busy-aces"], 10, 4).observations()
+    observations = played(ALL_GAMES["busy-aces"], 10, 4).observations()
     positions = network.read_features(observations, np.zeros((4, 0), dtype=np.int8)).positions
     assert (positions[:, -2] == 0).all()
 
 
-@pytest.mark.training
 @pytest.mark.parametrize("learner", ["ppo", "pqn"])
 def test_lookahead_follows_the_linear_policy_in_training(learner: str) -> None:
     """Training does not change the weights of the linear policy, and the model stores them."""

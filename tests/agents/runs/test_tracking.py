@@ -61,8 +61,7 @@ def exit_codes(records: list[Record]) -> list[int]:
     return [record.exit.exit_code for record in records if record.HasField("exit")]
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 def test_a_resumed_training_continues_its_wandb_run(tmp_path: Path) -> None:
     """Ctrl-C finishes the W&B run and writes the checkpoint; ``--resume`` continues both."""
     forever = ["--total-steps", str(10**9), "--runs", str(tmp_path), "--wandb", "solitaire"]
@@ -125,8 +124,7 @@ def test_two_trainings_are_two_wandb_runs(tmp_path: Path) -> None:
         assert exit_codes(records) == [code] and "train/loss" in told(records)
 
 
-@pytest.mark.proof
-@pytest.mark.training
+@pytest.mark.slow
 def test_wandb_without_an_account_is_one_error_line(tmp_path: Path) -> None:
     """There is neither an API key nor a terminal to enter one."""
     home = {"HOME": str(tmp_path), "NETRC": str(tmp_path / "netrc"), "WANDB_MODE": "online"}
