@@ -48,7 +48,7 @@ from solitaire_env.policies.linear import weights_for
 from solitaire_env.registration import step_limit
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
-from tests.games import ALL_GAMES, ONE_PER_RULE, SAMPLED, SHORT
+from tests.games import ALL_GAMES, ONE_PER_RULE, SAMPLED
 from tests.move_features.test_moves import played
 from tests.oracles.fc_solve import read_impossible
 from tests.oracles.search import search
@@ -79,7 +79,7 @@ SMALL = {
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, v in {**ONE_PER_RULE, **SHORT}.items() if v.build == "same suit"]
+    "name", [name for name, v in ONE_PER_RULE.items() if v.build == "same suit"]
 )
 def test_state_and_observation_give_the_same_move_scores(name: str) -> None:
     variant = ALL_GAMES[name]
@@ -137,7 +137,7 @@ def test_incremental_keys_equal_full_keys(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, v in {**ONE_PER_RULE, **SHORT}.items() if v.build == "same suit"]
+    "name", [name for name, v in ONE_PER_RULE.items() if v.build == "same suit"]
 )
 def test_safe_autoplay_agrees_for_rows_and_observations(name: str) -> None:
     variant = ALL_GAMES[name]
