@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import json
-import pickle
 from itertools import product
 from typing import Any
 
@@ -435,50 +432,6 @@ def some_game(name: str = "eights-down", **arguments: Any) -> SolitaireEnv:
     return env
 
 
-def go_on(env: SolitaireEnv) -> list[Any]:
-    """The rest of a game, and the next one."""
-    told: list[Any] = []
-    for _ in range(10):
-        observation, reward, terminated, truncated, info = env.step(
-            int(np.flatnonzero(env.action_masks())[-1])
-        )
-        told.append(
-            (observation.tolist(), reward, terminated, truncated, info["action_mask"].tolist(), info["deal"])
-        )
-        if terminated or truncated:
-            break
-    return [*told, env.reset()[1]["deal"], env.position()]
-
-
-@pytest.mark.parametrize(
-    "make",
-    [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env)), SolitaireEnv.clone],
-    ids=["deepcopy", "pickle", "clone"],
-)
-@pytest.mark.parametrize(
-    "arguments", [{}, {"observation": "features"}, {"stall_limit": 8, "information": "thoughtful"}]
-)
-def test_copies_continue_alike_and_independently(make: Any, arguments: dict[str, Any]) -> None:
-    env = some_game(**arguments)
-    text = env.position()
-    other = make(env)
-    told = go_on(other)
-    assert env.position() == text
-    assert go_on(env) == told
-    assert other.variant == env.variant and other.settings == env.settings
-
-
-def test_the_state_is_json() -> None:
-    env = some_game()
-    saved = json.loads(json.dumps(env.get_state()))
-    assert saved == env.get_state()
-    other = SolitaireEnv("eights-down")
-    observation, info = other.set_state(saved)
-    np.testing.assert_array_equal(observation, env._observation())
-    assert info["deal"] == env._info()["deal"]
-    assert go_on(other) == go_on(env)
-
-
 @DAMAGE
 @given(data=st.data())
 @pytest.mark.parametrize("name", ["klondike-draw-3", "penguin", "eights-down"])
@@ -570,18 +523,3 @@ def test_expand_returns_single_moves() -> None:
 
 
 # ------------------------------------------------------------------------------------- thoughtful
-
-
-def test_thoughtful_shows_the_stock() -> None:
-    player, thoughtful = (
-        SolitaireEnv("forty-thieves"),
-        SolitaireEnv("forty-thieves", information="thoughtful"),
-    )
-    seen, _ = player.reset(options={"deal": 7})
-    shown, _ = thoughtful.reset(options={"deal": 7})
-    np.testing.assert_array_equal(shown[: len(seen)], seen)
-    assert format_position(thoughtful.decode_observation(shown)) == player.position()
-    stock = shown[thoughtful.observation_layout["stock"]]
-    play(player, "draw")
-    assert parse_position(player.position()).waste == (int(stock[-1]),)
-    assert "stock" not in player.observation_layout

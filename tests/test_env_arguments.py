@@ -226,17 +226,3 @@ def test_modules_without_their_libraries_say_what_to_install() -> None:
 
 
 # ------------------------------------------------------------------------------------- mask_dtype
-
-
-@pytest.mark.parametrize("copy", [True, False])
-def test_many_games_have_bool_masks(copy: bool) -> None:
-    ours, plain = (
-        SolitaireVectorEnv(3, "busy-aces", copy=copy, **words) for words in ({"mask_dtype": "bool"}, {})
-    )
-    info, expected = ours.reset(seed=0)[1], plain.reset(seed=0)[1]
-    for _ in range(5):
-        assert info["action_mask"].dtype == np.bool_ and expected["action_mask"].dtype == np.int8
-        np.testing.assert_array_equal(info["action_mask"], expected["action_mask"])
-        assert copy != np.shares_memory(info["action_mask"], ours.batch.state.mask)
-        actions = info["action_mask"].argmax(axis=1)
-        info, expected = ours.step(actions)[-1], plain.step(actions)[-1]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from solitaire_env.core.batch import Batch
@@ -21,8 +18,6 @@ from solitaire_env.policies import load_policy
 from solitaire_env.variants import Variant, get_variant
 from tests.games import COMPILED, ONE_PER_RULE
 from tests.move_features.test_moves import hidden_cards
-
-Array = npt.NDArray[Any]
 
 EACH = list(ONE_PER_RULE)
 

@@ -161,20 +161,6 @@ def test_invalid_lines_raise_an_error(
     assert env.position() == before
 
 
-@pytest.mark.parametrize(
-    ("name", "more", "words"),
-    [
-        ("forty-thieves", "t3: 4C", ("line 15", "'t3' occurs twice")),
-        ("forty-thieves", "variant: forty-thieves", ("'variant' occurs twice",)),
-        ("forty-thieves", "t11:", ("unknown line 't11'", "t10")),
-        ("forty-thieves", "cells: --", ("unknown line 'cells'", "stock, waste, foundations")),
-        ("eights-down", "stock:", ("unknown line 'stock'", "foundations, cells")),
-    ],
-)
-def test_unknown_lines_raise_an_error(name: str, more: str, words: tuple[str, ...], refuses: Refuses) -> None:
-    refuses(lambda: parse_position(f"{dealt(get_variant(name))}\n{more}"), *words)
-
-
 def test_the_text_of_another_game_raises_an_error(refuses: Refuses) -> None:
     refuses(lambda: parse_position(dealt(THIEVES), EIGHTS), "'forty-thieves'", "eights-down")
     env = SolitaireEnv("eights-down")
@@ -239,19 +225,11 @@ def wrong(**fields: object) -> Position:
     ("fields", "fault"),
     [
         ({"tableau": ()}, "0 tableau piles, eights-down has 8"),
-        ({"cells": ()}, "0 cells, eights-down has 8"),
-        ({"foundations": ((0,),) * 3}, "3 foundations, eights-down has 4"),
         (
             {"foundations": ((0, 0), (), (0,), (0,))},
             "foundations C hold [0, 0], allowed: 1 ranks, highest first",
         ),
-        ({"foundations": ((14,), (0,), (0,), (0,))}, "foundations C hold [14], allowed: ranks 0 to 13"),
-        ({"cells": (2,) * 8}, "cells has code 2"),
-        ({"cells": (DOWN + 4,) * 8}, "cells has (AC)"),
         ({"tableau": ((DOWN + 4, 8),) * 8}, "t1 has (AC)"),
-        ({"cells": (FACE_DOWN,) * 8}, "cells has ??"),
-        ({"tableau": ((EMPTY,),) * 8}, "t1 has --"),
-        ({"waste": (FACE_DOWN,)}, "waste has ??"),
         ({"waste": (4,)}, "stock and waste have 1 cards, at most 0"),
         ({"cells": (EMPTY,) * 8}, "48 cards, eights-down has 52"),
         ({"cells": (4,) * 8}, "copies of AC, eights-down has 1"),
@@ -263,25 +241,3 @@ def test_impossible_positions_raise_an_error(fields: dict[str, object], fault: s
 
 
 # ---------------------------------------------------------------------------------------- actions
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "t1>",
-        "t1>t1",
-        "t0>f",
-        "t11>f",
-        "t1>t11",
-        "c1>f",
-        "w>w",
-        "t1x2>s",
-        "T1>f",
-        "t1 > f",
-        "draw ",
-        "0",
-    ],
-)
-def test_invalid_action_texts_raise_an_error(text: str, refuses: Refuses) -> None:
-    refuses(lambda: parse_action(THIEVES, text), f"no action {text!r}", "0 to 122", "draw, t1>f, t1>t2, t1>s")

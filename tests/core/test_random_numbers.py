@@ -17,9 +17,6 @@ from solitaire_env.env import SolitaireEnv
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.core.test_deals import BITS_64, BY_DECKS, SHORT, SplitMix64, stream_before
 
-Numbers = npt.NDArray[np.int64]
-
-
 GAMMA = 0x9E3779B97F4A7C15
 """Added to the generator's state by each draw: all streams run along one cycle of 2**64 states."""
 

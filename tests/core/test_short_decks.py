@@ -194,29 +194,3 @@ def test_reachable_positions_are_the_same(name: str) -> None:
     variant = VARIANTS[name]
     positions, _ = compare(variant, next(filter(partial(can_be_compared, variant), count())))
     assert positions > 0
-
-
-@pytest.mark.slow
-def test_reachable_positions_of_thousands_of_deals_are_the_same() -> None:
-    deals, positions, won, _ = compare_many(3000)
-    assert (deals, won > 100, positions > 100_000) == (3000, True, True)
-
-
-def compare_many(number: int) -> tuple[int, int, int, int]:
-    """Compare deals, spread over the combinations of rules; return the numbers of deals, of positions, of
-    winnable and of skipped deals.
-    """
-    compared = positions = winnable = passed = 0
-    for place, variant in enumerate(VARIANTS.values()):
-        wanted = (place + 1) * number // len(VARIANTS)
-        deal = 0
-        while compared < wanted:
-            if can_be_compared(variant, deal):
-                reached, win = compare(variant, deal)
-                compared += 1
-                positions += reached
-                winnable += win is not None
-            else:
-                passed += 1
-            deal += 1
-    return compared, positions, winnable, passed

@@ -78,9 +78,7 @@ SMALL = {
 # ------------------------------------------------------------------------------------- the kernels
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, v in ONE_PER_RULE.items() if v.build == "same suit"]
-)
+@pytest.mark.parametrize("name", [name for name, v in ONE_PER_RULE.items() if v.build == "same suit"])
 def test_state_and_observation_give_the_same_move_scores(name: str) -> None:
     variant = ALL_GAMES[name]
     weights = np.random.default_rng(1).standard_normal(NUM_MOVE)
@@ -136,9 +134,7 @@ def test_incremental_keys_equal_full_keys(name: str) -> None:
     assert moves > 10
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, v in ONE_PER_RULE.items() if v.build == "same suit"]
-)
+@pytest.mark.parametrize("name", [name for name, v in ONE_PER_RULE.items() if v.build == "same suit"])
 def test_safe_autoplay_agrees_for_rows_and_observations(name: str) -> None:
     variant = ALL_GAMES[name]
     autoplay = SafeAutoplay(GameSpec(variant))
