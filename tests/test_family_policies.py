@@ -19,8 +19,6 @@ from solitaire_env.variants import Variant, get_variant
 from tests.games import COMPILED, ONE_PER_RULE
 from tests.move_features.test_moves import hidden_cards
 
-EACH = list(ONE_PER_RULE)
-
 
 def dealt(variant: Variant, size: int = 4) -> Batch:
     batch = Batch(GameSpec(variant), size)
@@ -42,7 +40,7 @@ def shuffle_hidden(batch: Batch, random: np.random.Generator) -> Batch:
     return other
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 @pytest.mark.parametrize("policy", ["random", "greedy", "linear"])
 def test_policies_play_legal_moves(name: str, policy: str) -> None:
     player = load_policy(policy, name)
@@ -55,7 +53,7 @@ def test_policies_play_legal_moves(name: str, policy: str) -> None:
         batch.step(chosen, (batch.state.status == PLAYING).astype(np.int8))
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_features_are_finite_and_ignore_hidden_cards(name: str) -> None:
     variant = get_variant(name)
     reader = MoveReader(GameSpec(variant), dig_out=1, relaxed_reachability=1, family=True)
@@ -83,7 +81,7 @@ def test_features_are_finite_and_ignore_hidden_cards(name: str) -> None:
             batch.step((mask * random.random(mask.shape)).argmax(1), batch.everyone)
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_family_features_after_a_move_are_those_of_the_position_it_leads_to(name: str) -> None:
     """Except for moves that turn up a hidden card."""
     variant = get_variant(name)
