@@ -9,7 +9,8 @@ READY := .venv/ready
 PYTEST := -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 # The tests of the rules, which also run with array indices checked and as plain Python: not those of the
 # reference implementation alone, of threads, and of how kernels are called.
-RULES := tests/core $(addprefix --ignore=tests/core/test_,reference.py concurrency.py native.py)
+RULES := tests/core tests/test_env.py tests/test_vector.py tests/move_features/test_moves.py \
+	$(addprefix --ignore=tests/core/test_,reference.py concurrency.py native.py)
 # Faults are generated in a copy of the project; an edit of the rules begins a new one.
 MUTANTS := .cache/mutants
 

@@ -11,6 +11,9 @@ import pytest
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.cards import card_name
 from solitaire_env.core.deals import ordered_pack
+from solitaire_env.core.native import widened
+from solitaire_env.core.rules.derive import place
+from solitaire_env.core.rules.state import make_state
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.notation import format_position, parse_action, parse_position
 from solitaire_env.testing import check_state, check_supermoves
@@ -36,6 +39,16 @@ def test_inactive_rows_do_not_change() -> None:
     assert (batch.state.rows != before).any(axis=1).tolist() == [True, False, False, True]
     assert batch.events.advanced.tolist() == [1, 0, 0, 1]
     assert batch.steps.tolist() == [1, 0, 0, 1]
+
+
+@pytest.mark.parametrize("name", ["busy-aces", "klondike", "penguin"])
+def test_place_sets_a_game_to_a_position_row(name: str) -> None:
+    """For compiled callers: all arrays are those of the game."""
+    batch = started(get_variant(name), 1, deal=5)
+    state = make_state(batch.rules, 1)
+    place(batch.rules, widened(state), 0, batch.state.rows[0].copy())
+    for field, expected, got in zip(state._fields, batch.state, state, strict=True):
+        np.testing.assert_array_equal(got, expected, field)
 
 
 def test_stock_count_stops_at_127() -> None:

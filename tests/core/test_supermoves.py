@@ -11,12 +11,13 @@ import pytest
 
 from solitaire_env.core import supermoves
 from solitaire_env.core.batch import Batch
+from solitaire_env.core.layout import PLAYING, action_layout
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Build, SequenceBuild, Variant
 from solitaire_env.policies.drawing import draw
 from solitaire_env.testing import check_supermoves
 from tests.conftest import Refuses
-from tests.games import COMPILED
+from tests.games import COMPILED, FURTHER
 from tests.reference import builds
 
 
@@ -72,3 +73,21 @@ def test_scratch_arrays_fit_every_supermove() -> None:
     ]
     assert max(count_singles(*sizes) for sizes in possible) == supermoves.MOST_SINGLES
     assert max(count_tasks(*sizes) for sizes in possible) == supermoves.MOST_TASKS
+
+
+def test_a_card_that_worries_back_is_one_move(refuses: Refuses) -> None:
+    batch, random = Batch(GameSpec(FURTHER["color-supermove"]), 1), np.random.default_rng(0)
+    batch.deal(np.array([0]), [0])
+    worries = batch.rules.worry_actions
+    while not batch.state.mask[0, worries:].any():
+        home = np.flatnonzero(batch.state.mask[0, : batch.rules.home_actions + batch.rules.piles])
+        legal = np.flatnonzero(batch.state.mask[0])
+        batch.step(np.array([random.choice(home if len(home) else legal)]), batch.everyone)
+        if batch.state.status[0] != PLAYING:
+            batch.deal(np.array([0]), [int(random.integers(1000))])
+    action = worries + int(batch.state.mask[0, worries:].argmax())
+    strict = action_layout(supermoves.strict_variant(batch.variant))
+    assert [strict.text(single) for single in batch.expand(0, action)] == [batch.spec.actions.text(action)]
+    sequences = Batch(GameSpec(FURTHER["small-klondike"]), 1)
+    sequences.deal(np.array([0]), [0])
+    refuses(lambda: sequences.expand(0, 0), "small-klondike", "only supermoves")
