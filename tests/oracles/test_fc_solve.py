@@ -61,28 +61,27 @@ def play_all(deals: list[Deal], **rules: str) -> tuple[Counter[str], set[Deal]]:
 
 
 def test_the_evaluation_deals_are_solved() -> None:
-    """Three deals of the standard evaluation set of Eights Down cannot be won."""
-    _, impossible = play_all(list(range(1000)))
-    assert impossible == {239, 251, 758}
+    """Of the first deals of the standard evaluation set of Eights Down two cannot be won."""
+    _, impossible = play_all(list(range(260)))
+    assert impossible == {239, 251}
 
 
 def test_microsofts_deals_are_solved() -> None:
-    _, impossible = play_all([f"ms:{number}" for number in range(1, 1001)])
-    assert impossible == {"ms:465", "ms:644"}
+    _, impossible = play_all([f"ms:{number}" for number in range(430, 530)])
+    assert impossible == {"ms:465"}
 
 
 @pytest.mark.parametrize("rules", RULES[1:], ids=lambda rules: ", ".join(rules.values()))
 def test_house_rules_are_solved(rules: dict[str, str]) -> None:
-    kinds, impossible = play_all(list(range(100)), **rules)
+    kinds, impossible = play_all(list(range(40)), **rules)
     assert impossible == set()
-    assert min(kinds[f"{place}, several cards"] for place in ("onto a pile", "to a space")) > 50, kinds
+    assert min(kinds[f"{place}, several cards"] for place in ("onto a pile", "to a space")) > 20, kinds
 
 
 @pytest.mark.parametrize(
     ("game", "deals", "impossible"),
     [
         ("freecell", [f"ms:{number}" for number in range(1, 201)], 0),
-        pytest.param("freecell", [f"ms:{number}" for number in range(201, 1001)], 0, marks=pytest.mark.slow),
         ("freecell", ["ms:11982"], 1),
         ("bakers-game", list(range(200)), 45),
         ("seahaven-towers", list(range(200)), 27),
