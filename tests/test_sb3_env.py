@@ -18,7 +18,6 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.sb3 import SolitaireVecEnv
-from solitaire_env.util.messages import shown
 from tests.conftest import Refuses
 
 
@@ -73,11 +72,6 @@ def test_attributes_that_sb3_reads_before_reset_exist() -> None:
 
 
 # -------------------------------------------------------------------------------------------- rows
-
-
-@pytest.mark.parametrize("indices", [3, -1, [0, 3], np.array([-1]), np.uint64(2**64 - 1)], ids=shown)
-def test_indices_out_of_range_raise_an_error(indices: Any, refuses: Refuses) -> None:
-    refuses(lambda: started().env_method("get_state", indices=indices), "there is no game", "0..2")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from solitaire_env.core.cards import card_name
 from solitaire_env.core.deals import ordered_pack
 from solitaire_env.core.native import widened
 from solitaire_env.core.rules.derive import place
+from solitaire_env.core.rules.moves import worried_card
 from solitaire_env.core.rules.state import make_state
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.notation import format_position, parse_action, parse_position
@@ -155,6 +156,8 @@ def test_a_card_worries_back_only_onto_a_pile_with_room() -> None:
         text = "\n".join([*head, "foundations: C 7 D 0 H 0 S 0", *lines])
         batch.place(0, parse_position(text))
         assert bool(batch.state.mask[0, parse_action(variant, "fC>t1")]) == bool(room)
+        if room:
+            assert card_name(worried_card(batch.rules, batch.state, 0, 0, 0)) == "7C"
         assert check_state(batch) == []
 
 
