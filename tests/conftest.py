@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,10 @@ os.environ["SDL_VIDEODRIVER"] = "dummy"
 Refuses = Callable[..., None]
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Collect the tests of the browser and of Ray only if they are requested: they import packages that may
-    be missing.
-    """
-    if collection_path.name == "browser":
-        return True if config.option.markexpr != "browser" else None
-    if collection_path.name == "ray":
-        asked = (Path(arg.split("::")[0]).absolute() for arg in config.args)
-        return None if any(path.is_relative_to(collection_path) for path in asked) else True
-    return None
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Do not collect the tests of the browser and of Ray where their libraries are not installed."""
+    library = {"browser": "playwright", "ray": "ray"}.get(collection_path.name)
+    return True if library and find_spec(library) is None else None
 
 
 @pytest.fixture(scope="session", autouse=True)

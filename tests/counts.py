@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import random
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from solitaire_env.core.cards import card_name
@@ -28,11 +28,13 @@ FOLDER = Path(__file__).parent / "perft"
 VARIANTS = {name.replace(", ", "-").replace(" ", "-"): game for name, game in (PUBLISHED | OPTIONS).items()}
 """The games that are counted, by the names of their files."""
 
-DEALS, LONG_DEALS = 20, 2
+DEALS, LONG_DEALS = 6, 2
 """Number of deals of the first five games and their options, and how many of them are counted further than
 the others."""
-MIDDLES = 10
+MIDDLES = 4
 """Number of positions from the middle of these games."""
+FIRST_MIDDLE = 20
+"""The first deal of these."""
 FEW = 3
 """Number of deals of each other game, and of positions from the middle of games."""
 ENOUGH = {"deal": 50_000, "long deal": 500_000, "middle": 20_000, "position": 5_000, "short": 1_500}
@@ -82,21 +84,34 @@ class Start:
 
 
 def path_of(name: str) -> Path:
-    """The file of a game."""
-    return FOLDER / f"{name}.perft"
+    """The file of a game: of each of the first five, with its options, and of all others."""
+    return FOLDER / f"{VARIANTS[name].name if is_counted_at_length(VARIANTS[name]) else 'others'}.perft"
 
 
-def format_file(variant: Variant, starts: list[Start]) -> str:
-    """The text of a game's file."""
-    rules = f"build {variant.build}, spaces {variant.spaces}, moves {variant.moves}"
-    head = f"# {variant.title}: {rules}.\n{CONVENTION}"
-    return "\n\n".join([head, *(start.text() for start in starts)]) + "\n"
+@cache
+def read_file(path: Path) -> dict[str, list[Start]]:
+    """The starts in a file, by game."""
+    _, *games = path.read_text(encoding="utf-8").rstrip("\n").split("\n\ngame ")
+    found = {}
+    for text in games:
+        name, *blocks = text.split("\n\n")
+        found[name] = list(map(Start.from_text, blocks))
+    return found
 
 
-def read_file(name: str) -> list[Start]:
-    """The contents of a game's file."""
-    _, *blocks = path_of(name).read_text(encoding="utf-8").rstrip("\n").split("\n\n")
-    return list(map(Start.from_text, blocks))
+def starts_of(name: str) -> list[Start]:
+    """The stored starts of a game."""
+    return read_file(path_of(name))[name]
+
+
+def write_files(found: dict[str, list[Start]]) -> None:
+    """Write the starts of every game."""
+    for path in sorted({path_of(name) for name in found}):
+        blocks = [CONVENTION]
+        for name, starts in found.items():
+            if path_of(name) == path:
+                blocks += [f"game {name}", *(start.text() for start in starts)]
+        path.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
 
 
 def deal(variant: Variant, number: int) -> ReferenceGame:
@@ -132,7 +147,7 @@ def places(variant: Variant) -> list[tuple[str, str, int | None, ReferenceGame]]
     for number in range(deals):
         kind = "short" if not many else "long deal" if number < LONG_DEALS else "deal"
         found.append((kind, f"deal {number}", number, deal(variant, number)))
-    for number in range(DEALS, DEALS + middles):
+    for number in range(FIRST_MIDDLE, FIRST_MIDDLE + middles):
         moves, game = middle(variant, number)
         found.append(("middle" if many else "short", f"deal {number} after {moves} moves", None, game))
     for case in CASES:
@@ -180,16 +195,15 @@ def count(game: ReferenceGame, enough: int, deepest: int) -> tuple[tuple[int, ..
 
 
 def main() -> None:
-    """Write the files of the named games, or of all."""
-    for name in sys.argv[1:] or VARIANTS:
-        began = time.monotonic()
-        starts = []
+    """Count the named games again, or all, and write the files."""
+    asked = sys.argv[1:] or list(VARIANTS)
+    found = {name: [] if name in asked else starts_of(name) for name in VARIANTS}
+    for name in asked:
         for kind, id_, number, game in places(VARIANTS[name]):
             position = game.text() if number is None else ""
-            starts.append(Start(id_, number, position, *count(game, ENOUGH[kind], DEEPEST[kind])))
-            print(f"  {name}: {id_}:", *starts[-1].nodes, flush=True)
-        path_of(name).write_text(format_file(VARIANTS[name], starts), encoding="utf-8")
-        print(f"{path_of(name).name}: {time.monotonic() - began:.0f} s", flush=True)
+            found[name].append(Start(id_, number, position, *count(game, ENOUGH[kind], DEEPEST[kind])))
+            print(f"{name}: {id_}:", *found[name][-1].nodes, flush=True)
+    write_files(found)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ PUBLISHED = {variant.name: variant for variant in VARIANTS}
 THE_FIVE = dict(list(PUBLISHED.items())[:5])
 """The games that each kind of test plays."""
 
-PLAYED = THE_FIVE | {
+ONE_PER_RULE = THE_FIVE | {
     name: PUBLISHED[name]
     for name in (
         "klondike-draw-3",
@@ -28,7 +28,7 @@ PLAYED = THE_FIVE | {
         *(("yukon", "penguin", "little-forty", "interchange") if COMPILED else ()),
     )
 }
-"""The published games for tests that would take too long with all of them."""
+"""Published games that together have every rule: for tests that would take too long with all games."""
 
 OPTIONS = {
     f"{name}, {', '.join(rules.values())}": get_variant(name).with_rules(**rules)
@@ -152,46 +152,26 @@ ODD = {
 }
 """Extreme variants."""
 
-ALL = {**PLAYED, **OPTIONS, **SHORT, **FURTHER, **ODD}
-"""What most tests play."""
+DISPLAYED = {**ONE_PER_RULE, **ODD}
+"""Games that together have every kind of place, the narrowest and the widest: for tests of displays."""
 
-SHOWN = PUBLISHED if COMPILED else PLAYED
-"""The published games, for tests that take little time with each if kernels are compiled."""
-
-EVERY = {**SHOWN, **ALL}
-"""All of these and, if kernels are compiled, the other published games: for tests that take almost no
-time."""
+ALL_GAMES = {**(PUBLISHED if COMPILED else ONE_PER_RULE), **OPTIONS, **SHORT, **FURTHER, **ODD}
+"""All of these, by name; without most published games if kernels are interpreted."""
 
 
 def _is_sampled(name: str) -> bool:
-    """Whether a short pack is one of nine that contain any two of shape, build, spaces and moves together."""
+    """Whether a game is in a sample: every rule, and of the short packs nine that contain any two of shape,
+    build, spaces and moves together.
+    """
+    if name not in SHORT:
+        return name in ONE_PER_RULE or name in FURTHER or name in ODD
     shape, *rules = name.split(", ")
     build, spaces, moves = (kinds.index(rule) for kinds, rule in zip(MIXES, rules, strict=True))
     return int(shape[-1]) % 3 == (build + spaces) % 3 and moves == (build + 2 * spaces) % 3
 
 
-OTHERS = [name for name in SHOWN if name not in ALL]
-"""The published games that are not in ALL."""
-
-
-SPLIT = [*OTHERS, *(name for name in SHORT if not _is_sampled(name))]
-"""Games that tests which take long leave to the proofs, every third, and to the slow tests."""
-
-
-def _marks(name: str) -> Any:
-    """The marks of a game in tests that take long."""
-    if name in SPLIT:
-        return pytest.mark.slow if SPLIT.index(name) % 3 else pytest.mark.proof
-    return pytest.mark.proof if name in OPTIONS else ()
-
-
-EACH = [pytest.param(name, marks=_marks(name)) for name in [*ALL, *OTHERS]]
-"""The names of EVERY, for tests that take long: PLAYED and some of the short and extreme packs. The others
-are left to the proofs and the slow tests."""
-
-RECORDED = [*PLAYED, *(pytest.param(name, marks=pytest.mark.proof) for name in OPTIONS)]
-"""The names of the games that are recorded to their end, for tests that take long: house rules are left to
-the proofs."""
+SAMPLED = [pytest.param(name, marks=() if _is_sampled(name) else pytest.mark.slow) for name in ALL_GAMES]
+"""The names of all games, for tests that take long: those outside of the sample are slow."""
 
 
 def has_basic_rules(variant: Variant) -> bool:

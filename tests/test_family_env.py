@@ -17,7 +17,6 @@ from solitaire_env.family import SPLITS, TEST, TRAIN, FamilyEnv, FamilyVectorEnv
 from solitaire_env.notation import parse_position
 from solitaire_env.variants import VARIANTS, Variant, get_variant
 from solitaire_env.wrappers import MoveFeatures, VectorMoveFeatures
-from tests.conftest import Refuses
 
 ID = "Solitaire/Family-v0"
 SOME = ["klondike-draw-3", "freecell", "yukon", "penguin", "zebra"]
@@ -126,19 +125,6 @@ def test_states_and_positions_are_restored() -> None:
     assert other.observation_space.contains(observation)
 
 
-def test_rows_are_copied_and_can_be_read() -> None:
-    envs = FamilyVectorEnv(3, SOME, render_mode="ansi")
-    _, infos = envs.reset(seed=9, options={"variant": ["yukon", "zebra", "freecell"], "deal": 1})
-    assert infos["variant"].tolist() == ["yukon", "zebra", "freecell"]
-    actions = [int(np.flatnonzero(mask)[0]) for mask in infos["action_mask"]]
-    envs.step(actions)
-    envs.copy_rows([0], [2])
-    assert envs.position(2) == envs.position(0)
-    assert envs.deal(2) == 1
-    assert envs.get_state(2) == envs.get_state(0)
-    assert [board.split("\n")[0] for board in envs.render() or ()]
-
-
 def test_an_action_of_another_game_is_illegal() -> None:
     env = FamilyEnv(["freecell", "klondike"], on_invalid="raise")
     env.reset(options={"variant": "freecell", "deal": 0})
@@ -184,15 +170,6 @@ def test_invalid_arguments_raise_an_error() -> None:
         env.set_state({"variant": "forty-thieves"})
 
 
-def test_thoughtful_observations_show_the_stock() -> None:
-    env = FamilyEnv(SOME, information="thoughtful", on_invalid="raise")
-    observation, info = env.reset(options={"variant": "klondike-draw-3", "deal": 2})
-    stock = parse_position(env.position()).stock
-    assert observation[env.layout.slices["stock"]][: len(stock)].tolist() == list(stock)
-    assert env.batch.deal_of(0) == 2 and env.batch.position(0) == env.batch.visible(0)
-    env.step(int(np.flatnonzero(info["action_mask"])[0]))
-
-
 def test_it_has_the_methods_of_a_single_game() -> None:
     env = FamilyEnv(SOME, max_episode_steps="registered")
     _, info = env.reset(seed=0, options={"variant": "freecell", "deal": 5})
@@ -219,33 +196,6 @@ def test_a_limit_of_gym_make_is_the_only_one() -> None:
     env = gym.make(ID, games=["busy-aces"], max_episode_steps=10_000)
     assert env.unwrapped.settings.max_episode_steps is None  # type: ignore[attr-defined]
     assert gym.make_vec(ID, num_envs=2).settings.max_episode_steps == 32 * 208  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("limit", [0, False, "", []])
-def test_a_limit_that_is_none_is_refused(limit: Any, refuses: Refuses) -> None:
-    refuses(lambda: FamilyEnv(SOME, max_episode_steps=limit), "max_episode_steps is", "allowed: None or")
-
-
-def test_other_rules_of_a_game_are_refused(refuses: Refuses) -> None:
-    env = FamilyEnv(SOME)
-    other = get_variant("freecell").with_rules(build="same suit")
-    refuses(lambda: env.reset(options={"variant": other}), "'freecell' with other rules", "allowed: klondike")
-
-
-def test_a_row_is_copied_to_once(refuses: Refuses) -> None:
-    envs = FamilyVectorEnv(3, SOME)
-    envs.reset(seed=0)
-    before = [envs.get_state(row) for row in range(3)]
-    refuses(lambda: envs.copy_rows([0, 1], [2, 2]), "row 2 occurs twice", "each row once")
-    assert [envs.get_state(row) for row in range(3)] == before
-
-
-def test_a_restored_game_has_no_illegal_action() -> None:
-    env = FamilyEnv(SOME)
-    _, info = env.reset(seed=0)
-    saved = env.get_state()
-    assert env.step(int(info["action_mask"].argmin()))[4]["invalid_action"]
-    assert not env.set_state(saved)[1]["invalid_action"]
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from solitaire_env.core.batch import Batch
@@ -18,15 +15,9 @@ from solitaire_env.move_features.reader import MoveFeatures, MoveReader
 from solitaire_env.move_features.table import MoveTable
 from solitaire_env.notation import parse_action, parse_position
 from solitaire_env.policies import load_policy
-from solitaire_env.variants import VARIANTS, Variant, get_variant
-from tests.games import COMPILED
+from solitaire_env.variants import Variant, get_variant
+from tests.games import COMPILED, ONE_PER_RULE
 from tests.move_features.test_moves import hidden_cards
-
-Array = npt.NDArray[Any]
-
-NAMES = [variant.name for variant in VARIANTS]
-EACH = NAMES if COMPILED else [variant.name for variant in VARIANTS if variant.cards == 52]
-"""With interpreted kernels, the games of one deck."""
 
 
 def dealt(variant: Variant, size: int = 4) -> Batch:
@@ -49,7 +40,7 @@ def shuffle_hidden(batch: Batch, random: np.random.Generator) -> Batch:
     return other
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 @pytest.mark.parametrize("policy", ["random", "greedy", "linear"])
 def test_policies_play_legal_moves(name: str, policy: str) -> None:
     player = load_policy(policy, name)
@@ -62,7 +53,7 @@ def test_policies_play_legal_moves(name: str, policy: str) -> None:
         batch.step(chosen, (batch.state.status == PLAYING).astype(np.int8))
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_features_are_finite_and_ignore_hidden_cards(name: str) -> None:
     variant = get_variant(name)
     reader = MoveReader(GameSpec(variant), dig_out=1, relaxed_reachability=1, family=True)
@@ -90,7 +81,7 @@ def test_features_are_finite_and_ignore_hidden_cards(name: str) -> None:
             batch.step((mask * random.random(mask.shape)).argmax(1), batch.everyone)
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_family_features_after_a_move_are_those_of_the_position_it_leads_to(name: str) -> None:
     """Except for moves that turn up a hidden card."""
     variant = get_variant(name)

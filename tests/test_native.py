@@ -1,10 +1,8 @@
 """The builder, on a package of one kernel."""
 
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -74,20 +72,3 @@ def test_an_unknown_target_is_one_sentence(package: Path, tmp_path: Path) -> Non
     assert code == 2
     assert "unknown target 'amiga', allowed: linux-x86_64, " in errors
     assert "Traceback" not in errors
-
-
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("seconds", [0.2, 1.5])
-def test_a_stopped_build_leaves_no_part_of_a_file(
-    package: Path, tmp_path: Path, sent: int, seconds: float
-) -> None:
-    out = tmp_path / "out"
-    temporary = tmp_path / "temporary"
-    out.mkdir()
-    temporary.mkdir()
-    with start(package, "linux-x86_64", out, TMPDIR=str(temporary), PYTHONHASHSEED="0") as process:
-        time.sleep(seconds)
-        process.send_signal(sent)
-        process.communicate()
-    assert [path.name for path in out.iterdir()] in ([], ["linux-x86_64.so"])
-    assert list(temporary.iterdir()) == []

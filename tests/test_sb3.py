@@ -7,18 +7,13 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from sb3_contrib import MaskablePPO
-from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from sb3_contrib.common.maskable.utils import get_action_masks
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv
+from stable_baselines3.common.vec_env import DummyVecEnv
 
-from solitaire_env.core.batch import IllegalActionError
-from solitaire_env.registration import env_id, step_limit
+from solitaire_env.registration import env_id
 from solitaire_env.sb3 import SolitaireVecEnv
-from tests.conftest import Refuses
-from tests.core.test_deals import SHORT
-from tests.core.test_random_numbers import STREAMS, next_deal
 from tests.games import THE_FIVE
 
 IDS = list(map(env_id, THE_FIVE.values()))
@@ -138,15 +133,6 @@ def test_options_are_used_once_and_do_not_advance_the_streams() -> None:
     assert [i["deal"] for i in ours.reset_infos] == [5] * 4
 
 
-def test_seeds_define_the_games() -> None:
-    env = SolitaireVecEnv(BUSY_ACES, 3)
-    first = [(env.seed(5), env.reset())[1] for _ in range(2)]
-    np.testing.assert_array_equal(*first)
-    assert (env.reset() != first[0]).any(1).all()
-    env.seed(6)
-    np.testing.assert_array_equal(env.reset()[:2], first[0][1:])
-
-
 def test_returned_arrays_are_not_overwritten() -> None:
     env = native()
     observations = env.reset()
@@ -156,132 +142,3 @@ def test_returned_arrays_are_not_overwritten() -> None:
         env.step(env.action_masks().argmax(1))
     np.testing.assert_array_equal(observations, before)
     np.testing.assert_array_equal(masks, masks_before)
-
-
-def test_env_method_calls_methods_of_single_games() -> None:
-    env = native()
-    assert is_masking_supported(env)
-    masks = env.action_masks()
-    np.testing.assert_array_equal(env.env_method("action_masks", indices=[2, 0]), masks[[2, 0]])
-    np.testing.assert_array_equal([mask() for mask in env.get_attr("action_masks")], masks)
-    assert env.env_is_wrapped(Monitor) == [True] * 3
-    assert env.env_is_wrapped(gym.wrappers.TimeLimit, 1) == [False]
-    assert env.get_attr("render_mode") == [None] * 3
-    assert env.has_attr("render_mode") and not env.has_attr("wings")
-    states = env.env_method("get_state")
-    positions = env.env_method("position")
-    env.step(masks.argmax(1))
-    for row, state in enumerate(states):
-        env.env_method("set_state", state, indices=row)
-    assert env.env_method("position") == positions
-    assert native(2, render_mode="ansi").render().count("foundations") == 2
-    drawn = native(2, render_mode="rgb_array", render_size=(120, 90))
-    drawn.reset()
-    assert [image.shape for image in drawn.get_images()] == [(90, 120, 3)] * 2
-    assert drawn.render().shape == (180, 120, 3)
-    with pytest.raises(ValueError, match="unknown render_mode 'human', allowed: None, 'ansi', 'ascii'"):
-        native(2, render_mode="human")
-    assert env.render() is None and env.get_images() == [None] * 3
-    assert env.settings.max_episode_steps == step_limit(env.variant)
-    assert native(max_episode_steps=None).settings.max_episode_steps is None
-    env.close()
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: native().env_method("fly"), "'fly'.*action_masks, .*position.*deal, render"),
-        (lambda: native().get_attr("wings"), "'wings'"),
-        (lambda: native().set_attr("reward", "win"), "'reward'.*SolitaireVecEnv"),
-    ],
-)
-def test_unknown_attributes_raise_an_error(call: Any, words: str) -> None:
-    with pytest.raises(AttributeError, match=words):
-        call()
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: SolitaireVecEnv("Solitaire/BusyAce-v0"), ["Solitaire/BusyAce-v0", BUSY_ACES]),
-        (lambda: SolitaireVecEnv("busy-ace"), ["busy-ace", "busy-aces"]),
-        (lambda: SolitaireVecEnv(BUSY_ACES, 0), ["num_envs is 0", "from 1"]),
-        (lambda: native(build="by color"), ["by color", "same suit"]),
-        (lambda: native(observation="pixels"), ["pixels", "'cards', 'features'"]),
-        (lambda: native(observation_dtype="int16"), ["observation_dtype 'int16'", "None, 'float32'"]),
-        (lambda: native(max_episode_steps=0), ["max_episode_steps is 0", "from 1 to"]),
-        (lambda: native(speed=3), ["speed"]),
-        (lambda: native().step(np.array([0, 0])), ["(2,)", "(3,)"]),
-        (lambda: native().step(np.zeros(3)), ["float64", "whole numbers"]),
-        (lambda: native().step(np.array([0, 0, 171])), ["171", "0..170"]),
-    ],
-)
-def test_invalid_arguments_raise_an_error(call: Any, words: list[str], refuses: Refuses) -> None:
-    refuses(call, *words)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"seed": 1}, ["'seed'", "'deal', 'position'"]),
-        ({"deal": -1}, ["-1"]),
-        ({"position": "variant: forty-thieves"}, ["forty-thieves", "busy-aces"]),
-        ({"deal": 1, "position": ""}, ["cannot be combined"]),
-    ],
-)
-def test_invalid_options_raise_an_error(options: dict[str, Any], words: list[str], refuses: Refuses) -> None:
-    env = SolitaireVecEnv(BUSY_ACES, 2)
-    env.set_options(options)
-    refuses(env.reset, *words)
-
-
-def test_an_illegal_action_raises_an_error_and_nothing_is_played() -> None:
-    env = native(on_invalid="raise")
-    before = env.env_method("position")
-    actions = env.action_masks().argmax(1)
-    actions[1] = env.action_masks()[1].argmin()
-    with pytest.raises(IllegalActionError, match=f"illegal action {actions[1]} "):
-        env.step(actions)
-    assert env.env_method("position") == before
-
-
-def make_busy_aces() -> gym.Env[Any, Any]:
-    """At the top level of a module: processes import it by name."""
-    return Monitor(gym.make(f"solitaire_env:{BUSY_ACES}", max_episode_steps=40))
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pytest.param("dummy", marks=pytest.mark.slow),
-        pytest.param("subprocess", marks=pytest.mark.slow),
-        "native",
-    ],
-)
-def test_maskable_ppo_trains(kind: str) -> None:
-    env: VecEnv
-    if kind == "native":
-        env = SolitaireVecEnv(BUSY_ACES, 2, max_episode_steps=40)
-    elif kind == "dummy":
-        env = DummyVecEnv([make_busy_aces] * 2)
-    else:
-        env = SubprocVecEnv([make_busy_aces] * 2, start_method="spawn")
-    try:
-        model = MaskablePPO("MlpPolicy", env, n_steps=64, batch_size=64, n_epochs=1, device="cpu", seed=0)
-        model.learn(256)
-    finally:
-        env.close()
-    assert model.num_timesteps == 256 and len(model.ep_info_buffer) >= 4
-    assert len(model.ep_success_buffer) == len(model.ep_info_buffer)
-    assert all(weights.isfinite().all() for weights in model.policy.parameters())
-
-
-def test_reserved_deals_are_not_dealt() -> None:
-    """Streams that are about to draw the number of a reserved deal skip it."""
-    env = SolitaireVecEnv(SHORT, len(STREAMS), max_episode_steps=1)
-    env.reset()
-    for row, stream in enumerate(STREAMS):
-        (state,) = env.env_method("get_state", indices=row)
-        env.env_method("set_state", {**state, "stream": stream}, indices=row)
-    env.step(env.action_masks().argmax(axis=1))
-    assert [info["deal"] for info in env.reset_infos] == [next_deal(stream) for stream in STREAMS]

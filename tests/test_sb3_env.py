@@ -13,13 +13,11 @@ import pytest
 from gymnasium.envs.registration import EnvSpec
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
-from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor, VecNormalize
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.sb3 import SolitaireVecEnv
-from solitaire_env.util.messages import shown
 from tests.conftest import Refuses
 
 
@@ -76,26 +74,6 @@ def test_attributes_that_sb3_reads_before_reset_exist() -> None:
 # -------------------------------------------------------------------------------------------- rows
 
 
-@pytest.mark.parametrize("indices", [True, np.bool_(True), 1.5, "1", "x", [0, 1.0], [True, 1], [[0]], ["0"],
-                                     np.ones(3, dtype=bool), np.timedelta64(1)], ids=shown)  # fmt: skip
-def test_indices_of_other_types_raise_an_error(indices: Any, refuses: Refuses) -> None:
-    env = started()
-    before = env.env_method("get_state")
-    for call in (
-        *(lambda name=name: env.env_method(name, indices=indices) for name in METHODS[:-1]),
-        lambda: env.env_method("set_state", before[0], indices=indices),
-        lambda: env.get_attr("render_mode", indices),
-        lambda: env.env_is_wrapped(gym.Wrapper, indices),
-    ):
-        refuses(call, "indices", "whole numbers")
-    assert env.env_method("get_state") == before
-
-
-@pytest.mark.parametrize("indices", [3, -1, [0, 3], np.array([-1]), np.uint64(2**64 - 1)], ids=shown)
-def test_indices_out_of_range_raise_an_error(indices: Any, refuses: Refuses) -> None:
-    refuses(lambda: started().env_method("get_state", indices=indices), "there is no game", "0..2")
-
-
 @pytest.mark.parametrize(
     ("indices", "rows"),
     [(None, [0, 1, 2]), (1, [1]), (np.int64(1), [1]), ([2, 0], [2, 0]), (range(2), [0, 1]), ([], []),
@@ -110,41 +88,6 @@ def test_indices_select_games(indices: Any, rows: list[int]) -> None:
 # ----------------------------------------------------------------------------------- pictures, deals
 
 
-@pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
-@pytest.mark.parametrize("information", ["player", "thoughtful"])
-def test_pictures_equal_those_of_a_single_environment(mode: Any, information: Any) -> None:
-    """The stock is shown if the player knows its order."""
-    arguments: dict[str, Any] = {"render_mode": mode, "information": information, "render_size": (200, 150)}
-    env, single = SolitaireVecEnv("busy-aces", 1, **arguments), SolitaireEnv("busy-aces", **arguments)
-    env.set_options({"deal": 7})
-    env.reset()
-    single.reset(options={"deal": 7})
-    picture = env.render() if mode == "ansi" else env.get_images()[0]
-    np.testing.assert_array_equal(picture, single.render())
-
-
-def test_deals_are_reported() -> None:
-    pytest.importorskip("pysol_cards")
-    env = SolitaireVecEnv("busy-aces", 3, max_episode_steps=1)
-    text = started().env_method("position")[0]
-    env.set_options([{"deal": "ms:617"}, {"deal": 7}, {"position": text}])
-    env.reset()
-    assert [info["deal"] for info in env.reset_infos] == [-1, 7, -1]
-    assert env.env_method("deal") == env.get_attr("deal") == ["ms:617", 7, None]
-    infos = env.step(np.zeros(3, dtype=np.int64))[3]
-    assert [info["deal"] for info in infos] == [-1, 7, -1]
-    deals = [info["deal"] for info in env.reset_infos]
-    assert env.env_method("deal") == deals and min(deals) >= 2**20 and {type(deal) for deal in deals} == {int}
-
-
-def test_an_invalid_start_changes_no_game(refuses: Refuses) -> None:
-    env = started()
-    before = env.env_method("get_state")
-    env.set_options([{"deal": 5}, {"deal": "ms:0"}, {}])
-    refuses(env.reset, "'ms:0'", "ms:1 to")
-    assert env.env_method("get_state") == before
-
-
 # ---------------------------------------------------------------------------------------- arguments
 
 
@@ -156,22 +99,6 @@ def test_step_limits_can_be_replaced_or_removed(refuses: Refuses) -> None:
     assert started(max_episode_steps=None).settings.max_episode_steps is None
     for limit in ("other", True, 0, -1, 1.5, 2**63, np.array([1, 2])):
         refuses(lambda limit=limit: started(max_episode_steps=limit), "max_episode_steps is", "from 1 to")
-
-
-def test_large_actions_are_shown_as_they_are(refuses: Refuses) -> None:
-    actions = np.array([0, 0, 2**64 - 1], dtype=np.uint64)
-    refuses(lambda: started().step(actions), f"action {2**64 - 1} ", "0..170")
-
-
-def test_repr_names_the_game() -> None:
-    assert repr(started()) == "SolitaireVecEnv('busy-aces', num_envs=3)"
-
-
-def test_settings_equal_those_of_single_environments() -> None:
-    """SB3's own environment over single games with the same arguments has the same observation."""
-    words: dict[str, Any] = {"observation": "features", "information": "thoughtful", "reward": "win"}
-    theirs = DummyVecEnv([lambda: SolitaireEnv("busy-aces", **words)])
-    assert started(**words).observation_space == theirs.observation_space
 
 
 # ------------------------------------------------------------------- what single environments answer
@@ -218,27 +145,6 @@ def test_methods_return_the_same_as_in_single_environments(moves: Any) -> None:
         ours.env_method("describe_action", int(ours.action_masks()[0].argmin()), indices=0)
 
 
-@pytest.mark.parametrize("observation", ["cards", "features"])
-def test_states_of_one_game_are_restored_in_another(observation: Any) -> None:
-    env = started(observation=observation)
-    single = SolitaireEnv("busy-aces", observation=observation)
-    state = env.env_method("get_state")[0]
-    expected, info = single.set_state(state)
-    ((restored, told),) = env.env_method("set_state", state, indices=2)
-    np.testing.assert_array_equal(restored, expected)
-    assert told.keys() == info.keys() and told["deal"] == info["deal"]
-    first, other, third = env.env_method("position")
-    assert first == third != other
-
-
-def test_methods_from_get_attr_see_later_games() -> None:
-    env = SolitaireVecEnv("busy-aces", 2)
-    masks = env.get_attr("action_masks")
-    env.reset()
-    np.testing.assert_array_equal([mask() for mask in masks], env.action_masks())
-    assert env.get_attr("observation_layout")[1] == SolitaireEnv("busy-aces").observation_layout
-
-
 # ------------------------------------------------------------------------------------ spec, Monitor
 
 
@@ -255,16 +161,3 @@ def test_spec_makes_the_same_game(words: dict[str, Any]) -> None:
     assert single.unwrapped.settings.reward == env.settings.reward  # type: ignore[attr-defined]
     assert single.spec is not None and single.spec.max_episode_steps == env.settings.max_episode_steps
     assert pickle.loads(pickle.dumps(spec)) == spec
-
-
-def test_monitor_is_reported_but_no_other_wrapper() -> None:
-    """A subclass of it may do more; VecMonitor warns that it replaces the episodes."""
-
-    class Louder(Monitor):
-        pass
-
-    env = started()
-    assert env.env_is_wrapped(Monitor) == [True] * 3
-    assert env.env_is_wrapped(Louder) == env.env_is_wrapped(gym.Wrapper) == [False] * 3
-    with pytest.warns(UserWarning, match="already wrapped with a `Monitor`"):
-        VecMonitor(env)

@@ -9,8 +9,6 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from sb3_contrib import MaskablePPO, RecurrentPPO
-from sb3_contrib.common.maskable.evaluation import evaluate_policy
-from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 
@@ -46,34 +44,6 @@ def test_a_trained_model_is_evaluated(name: str) -> None:
     assert [game.deal for game in results.games] == [0, 1, 2, 3]
     assert {game.policy for game in results.games} == {"MaskablePPO"}
     assert results.games == evaluate(model, BUSY_ACES, range(4), max_episode_steps=100).games
-
-
-def test_a_model_of_move_features_gets_move_features() -> None:
-    model = trained(MAKE["of SB3, features of moves"]())
-    spec = GameSpec(get_variant("busy-aces"))
-    batch = Batch(spec, 1)
-    batch.deal(np.array([0]), [7])
-    env = MoveFeatures(gym.make(BUSY_ACES))
-    seen, info = env.reset(options={"deal": 7})
-    mask = info["action_mask"][None]
-    probabilities, _ = SB3Policy(model, spec).explain(batch.observations(), mask)
-    tensor, _ = model.policy.obs_to_tensor(seen[None])
-    expected = model.policy.get_distribution(tensor, action_masks=mask.astype(bool)).distribution.probs
-    np.testing.assert_array_equal(probabilities, expected.detach().numpy())
-
-
-def test_sb3_evaluates_on_the_native_environment() -> None:
-    """Without a warning about a missing Monitor, and with the same episodes as with one."""
-    model = trained(SolitaireVecEnv(BUSY_ACES, 2, max_episode_steps=50))
-    native, theirs = (
-        SolitaireVecEnv(BUSY_ACES, 2, max_episode_steps=50),
-        make_vec_env(lambda: gym.make(BUSY_ACES, max_episode_steps=50), 2),
-    )
-    results = []
-    for env in (native, theirs):
-        env.seed(3)
-        results.append(evaluate_policy(model, env, n_eval_episodes=4, deterministic=True))
-    assert results[0] == pytest.approx(results[1])
 
 
 def test_a_model_of_another_game_is_refused(refuses: Refuses) -> None:
@@ -139,13 +109,6 @@ def test_a_model_trained_under_vec_normalize_sees_normalized_observations(name: 
     assert SB3Policy(model, spec).fingerprint == SB3Policy(loaded, spec).fingerprint != unknown
 
 
-def test_float_observations_stay_precise_in_the_buffers_of_sb3() -> None:
-    model = trained(VecNormalize(FLOATS["cards"]()))
-    seen = model.rollout_buffer.observations
-    assert seen.dtype == np.float32 and len(np.unique(seen)) > 100
-    played_by(model)  # without a warning
-
-
 def test_a_model_whose_normalized_observations_were_rounded_warns() -> None:
     model = trained(VecNormalize(SolitaireVecEnv(BUSY_ACES, 2)))
     with pytest.warns(UserWarning, match="rounds to int8.*observation_dtype=.float32"):
@@ -162,11 +125,3 @@ def test_models_that_need_more_than_the_observation_are_refused(refuses: Refuses
         env = make_vec_env(BUSY_ACES, 2, env_kwargs={"observation": "features"}, wrapper_class=change)
         model = MaskablePPO("MlpPolicy", env, n_steps=8, device="cpu")
         refuses(lambda model=model: evaluate(model, BUSY_ACES, [0]), "a wrapper", "at least 0", "a function")
-
-
-# ---------------------------------------------------------------------------------- MoveFeatures
-
-
-def test_check_env_passes() -> None:
-    with pytest.warns(UserWarning, match="unconventional shape"):
-        check_env(MoveFeatures(gym.make(BUSY_ACES)))

@@ -88,26 +88,6 @@ def test_plays_the_stored_games_without_torch(python: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_a_policy_is_loaded_and_evaluated_in_three_lines(python: Path, tmp_path: Path) -> None:
-    """By name, without a folder of the project."""
-    lines = (
-        "import solitaire_env",
-        'policy = solitaire_env.load_policy("shipped", "busy-aces")',
-        'print([solitaire_env.evaluate(p, "busy-aces", range(10)).summary for p in (policy, "shipped")])',
-    )
-    printed = run(python, "-c", "\n".join(lines), cwd=tmp_path)
-    wins = sum(row["won"] for row in read_rows("leaderboard")["busy-aces/shipped"][:10])
-    assert printed.count(f"Summary(games=10, wins={wins}, ") == 2
-
-
-@pytest.mark.slow
-def test_search_needs_a_checkout(python: Path, tmp_path: Path) -> None:
-    call = 'solitaire_env.load_policy("search", "busy-aces")'
-    lines = f"import solitaire_env\ntry: {call}\nexcept ValueError as error: print(error)"
-    assert "run from a checkout" in run(python, "-c", lines, cwd=tmp_path)
-
-
-@pytest.mark.slow
 def test_watch_runs(python: Path, tmp_path: Path) -> None:
     words = ("watch", "busy-aces", "--policy", "shipped", "--deal", "0", "--transcript", "game.txt")
     printed = run(python, "-m", "solitaire_env", *words, cwd=tmp_path)
@@ -139,18 +119,3 @@ def test_serve_answers(python: Path, tmp_path: Path) -> None:
     finally:
         server.terminate()
         server.communicate(timeout=30)
-
-
-@pytest.mark.slow
-def test_nothing_is_written_and_uninstalling_leaves_nothing(
-    wheel: Path, python: Path, tmp_path: Path
-) -> None:
-    """Two commands, then all files in the user's folder and those of the package."""
-    home = {name: str(tmp_path) for name in ("HOME", "USERPROFILE", "XDG_CACHE_HOME", "LOCALAPPDATA")}
-    for words in (["watch", "eights-down", "--fps", "1000"], ["bench", "busy-aces", "--seconds", "0.1"]):
-        run(python, "-B", "-m", "solitaire_env", *words, cwd=tmp_path, **home)
-    assert not list(tmp_path.iterdir())
-    [package] = python.parents[1].glob("[Ll]ib/**/site-packages/solitaire_env")
-    run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "solitaire-env")
-    assert not package.exists() and not list(package.parent.glob("solitaire_env*"))
-    run(python, "-m", "pip", "install", "--quiet", "--no-deps", wheel)

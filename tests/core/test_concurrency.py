@@ -1,4 +1,4 @@
-"""Concurrency: threads, forks, processes, threads of other libraries.
+"""Concurrency: threads and forks.
 
 Each test runs in its own process, so that a hang or a crash does not harm the others: the maximum number of
 threads is fixed at the first call, and the test process must not start any.
@@ -6,16 +6,14 @@ threads is fixed at the first call, and the test process must not start any.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -23,11 +21,10 @@ from zlib import crc32
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
 from solitaire_env.core import get_num_threads, max_threads, set_num_threads, threads
 from solitaire_env.core.rules.step import count_outside
-from solitaire_env.core.threads import GAMES_PER_THREAD, share, threads_for
+from solitaire_env.core.threads import GAMES_PER_THREAD, share
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.games import COMPILED
 
@@ -42,14 +39,6 @@ ID = "solitaire_env:Solitaire/BusyAces-v0"
 compiled = pytest.mark.skipif(not COMPILED, reason="interpreted kernels run in one thread")
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 counts = pytest.mark.skipif(not TASKS.exists(), reason="/proc has the number of threads")
-fork_first = pytest.mark.parametrize(
-    "method",
-    [
-        pytest.param(method, marks=pytest.mark.slow if place else ())
-        for place, method in enumerate(multiprocessing.get_all_start_methods())
-    ],
-)
-"""Ways to start processes: the first is the fastest, the others are left to the proofs."""
 
 
 def run(function: Callable[..., None], *args: Any, threads: int = 2, **environ: str) -> None:
@@ -110,30 +99,6 @@ def equal(got: Any, expected: Any, where: str) -> None:
         raise AssertionError(f"{where}: {got}, expected {expected}")
 
 
-# ------------------------------------------------------------------------------- who does the work
-
-
-def call_together(threads: int) -> int:
-    """Number of threads that take part in a call, each of which waits for the others."""
-    meeting, who = threading.Barrier(threads), set()
-
-    def call() -> None:
-        meeting.wait(TIMEOUT)
-        who.add(threading.get_ident())
-
-    share(call, threads)
-    return len(who)
-
-
-@pytest.mark.parametrize(("games", "expected"), [(1, 1), (2047, 1), (2048, 2), (3072, 3), (9999, 4)])
-def test_the_thread_count_depends_on_the_number_of_games(
-    games: int, expected: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("solitaire_env.core.threads.get_num_threads", lambda: 4)
-    assert threads_for(games) == expected
-    assert call_together(expected) == expected
-
-
 def test_the_caller_does_not_wait_for_helpers_that_have_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the machine never ran them."""
     monkeypatch.setattr(threads._Helpers, "_help", lambda self: None)
@@ -141,24 +106,6 @@ def test_the_caller_does_not_wait_for_helpers_that_have_not_begun(monkeypatch: p
     calls: list[int] = []
     share(lambda: calls.append(1), 2)
     assert calls == [1]
-
-
-def test_a_call_runs_alone_while_another_uses_the_helpers() -> None:
-    calls: list[int] = []
-    share(lambda: share(lambda: calls.append(threading.get_ident()), 2), 2)
-    assert len(calls) >= 1  # no deadlock
-
-
-def test_an_error_releases_the_helpers() -> None:
-    caller = threading.get_ident()
-
-    def fail() -> None:
-        if threading.get_ident() == caller:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        share(fail, 2)
-    assert call_together(2) == 2
 
 
 # ------------------------------------------------------------------------------ number of threads
@@ -226,27 +173,6 @@ def fork_after_threads(observation: str) -> None:
     equal(play(vector(observation=observation)), first, "the parent's threads work on")
 
 
-def fork_beside_threads() -> None:
-    """Fork while another Python thread is in a step."""
-    expected = play(vector(), 10)
-    done = threading.Event()
-    checks = set()
-
-    def step() -> None:
-        while not done.is_set():
-            checks.add(play(vector(), 10))
-
-    other = threading.Thread(target=step)
-    other.start()
-    try:
-        for _ in range(10):
-            in_fork(lambda: equal(play(vector(), 10), expected, "a child's games"))
-    finally:
-        done.set()
-        other.join()
-    equal(checks, {expected}, "the other thread's games")
-
-
 def fork_while_kernels_are_bound() -> None:
     """Fork while another Python thread computes an attribute that is computed once."""
     expected = play(vector(1), 1)
@@ -275,122 +201,10 @@ def test_forking_while_kernels_are_bound_does_not_hang() -> None:
 
 @compiled
 @forks
-@pytest.mark.parametrize("observation", ["cards", pytest.param("features", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("observation", ["cards", "features"])
 def test_a_forked_child_steps_games(observation: str) -> None:
     """It steps its own games and those that it inherited; a child's child does too."""
     run(fork_after_threads, observation)
-
-
-@compiled
-@forks
-def test_forking_during_a_step_does_not_hang() -> None:
-    run(fork_beside_threads)
-
-
-def play_seed(seed: int) -> tuple[int, int]:
-    """The checksum of some games, and the number of threads that they started."""
-    before = tasks()
-    check = play(vector(seed=seed))
-    return check, tasks() - before
-
-
-def work_in_processes(method: str) -> None:
-    seeds = range(3)
-    expected = [play(vector(seed=seed)) for seed in seeds]
-    with multiprocessing.get_context(method).Pool(2) as pool:
-        results = pool.map_async(play_seed, seeds, chunksize=1).get(TIMEOUT / 2)
-    equal([check for check, _ in results], expected, f"games in processes, {method}")
-    if TASKS.exists():
-        equal(any(started for _, started in results), True, "processes start threads of their own")
-
-
-@compiled
-@fork_first
-def test_worker_processes_play_like_one_process(method: str) -> None:
-    run(work_in_processes, method)
-
-
-# ------------------------------------------------------- other libraries' vector environments
-
-
-class CountsThreads(gym.Wrapper[Any, Any, Any, Any]):
-    """Adds to each info the number of threads that the process has started since the environment was made."""
-
-    def __init__(self, env: gym.Env[Any, Any]) -> None:
-        super().__init__(env)
-        self.before = tasks()
-
-    def reset(self, **keywords: Any) -> Any:
-        return self.count(*super().reset(**keywords))
-
-    def step(self, action: Any) -> Any:
-        return self.count(*super().step(action))
-
-    def count(self, *returned: Any) -> Any:
-        *arrays, info = returned
-        return *arrays, {**info, "threads_started": tasks() - self.before}
-
-    def action_masks(self) -> np.ndarray[Any, Any]:
-        return self.unwrapped.action_masks()  # type: ignore[attr-defined, no-any-return]
-
-
-def makers(observation: str) -> list[Callable[[], gym.Env[Any, Any]]]:
-    return [lambda: CountsThreads(gym.make(ID, observation=observation, max_episode_steps=20))] * 2
-
-
-def async_vector_env(method: str) -> None:
-    play(vector(observation="features"))
-    for observation in ("cards", "features"):
-        ours = AsyncVectorEnv(makers(observation), context=method)
-        theirs = SyncVectorEnv(makers(observation))
-        got, expected = ours.reset(seed=5), theirs.reset(seed=5)
-        for call in range(40):
-            equal(np.array_equal(got[0], expected[0]), True, f"observations before call {call}, {method}")
-            mask = expected[1]["action_mask"]
-            equal(np.array_equal(got[1]["action_mask"], mask), True, f"masks before call {call}, {method}")
-            equal(got[1]["threads_started"].tolist(), [0, 0], f"threads started in workers, {method}")
-            actions = mask.argmax(axis=1)
-            results = ours.step(actions), theirs.step(actions)
-            for one, other in zip(results[0][1:4], results[1][1:4], strict=True):
-                equal(one.tolist(), other.tolist(), f"rewards or ends of call {call}, {method}")
-            got, expected = ((result[0], result[-1]) for result in results)
-        ours.close(terminate=False)
-
-
-@compiled
-@fork_first
-def test_async_vector_env_plays_like_one_process(method: str) -> None:
-    """After large steps in the parent; the workers are forked by default."""
-    run(async_vector_env, method)
-
-
-def subproc_vec_env(methods: Sequence[str | None]) -> None:
-    from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
-
-    play(vector(observation="features"))
-    for method in methods:
-        ours, theirs = SubprocVecEnv(makers("features"), start_method=method), DummyVecEnv(makers("features"))
-        for env in (ours, theirs):
-            env.seed(5)
-        got, expected = ours.reset(), theirs.reset()
-        equal(np.array_equal(got, expected), True, f"first observations, {method}")
-        for call in range(40):
-            masks = np.stack(ours.env_method("action_masks"))
-            actions = masks.argmax(axis=1)
-            results = ours.step(actions), theirs.step(actions)
-            for one, other in zip(results[0][:3], results[1][:3], strict=True):
-                equal(np.array_equal(one, other), True, f"what call {call} returned, {method}")
-            started = [info["threads_started"] for info in results[0][3]]
-            equal(started, [0, 0], f"threads started in workers, {method}")
-        ours.close()
-
-
-@compiled
-@pytest.mark.slow
-@pytest.mark.skipif(find_spec("stable_baselines3") is None, reason="needs stable-baselines3")
-def test_subproc_vec_env_plays_like_one_process() -> None:
-    """With SB3's default start method and with fork, each process in one thread."""
-    run(subproc_vec_env, [None, *set(multiprocessing.get_all_start_methods()) & {"fork"}])
 
 
 # ---------------------------------------------------------------------------- several Python threads
@@ -417,37 +231,4 @@ def step_in_python_threads(rounds: int) -> None:
 
 @compiled
 def test_python_threads_step_in_parallel() -> None:
-    run(step_in_python_threads, 8)
-
-
-# -------------------------------------------------------------------------------- torch beside it
-
-
-def with_torch() -> None:
-    """Run torch's threads, with their own OpenMP, before, between and during steps, and before a fork."""
-    import torch
-
-    torch.set_num_threads(2)
-    matrix = torch.arange(400 * 400, dtype=torch.float64).reshape(400, 400).remainder(7)
-    product = (matrix @ matrix).sum().item()
-    expected = play(vector())
-    env = vector()
-    for _ in range(5):
-        equal((matrix @ matrix).sum().item(), product, "torch after steps")
-        play(env, 1)
-    with ThreadPoolExecutor(2) as pool:
-        for _ in range(5):
-            games = pool.submit(lambda: play(vector()))
-            sums = pool.submit(lambda: {(matrix @ matrix).sum().item() for _ in range(50)})
-            equal(games.result(), expected, "games beside torch")
-            equal(sums.result(), {product}, "torch beside games")
-    if hasattr(os, "fork"):
-        in_fork(lambda: equal(play(vector()), expected, "games of a child"))
-    equal(play(vector()), expected, "games after torch")
-
-
-@compiled
-@pytest.mark.slow
-@pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")
-def test_torch_threads_do_not_disturb_steps() -> None:
-    run(with_torch)
+    run(step_in_python_threads, 4)

@@ -21,14 +21,12 @@ from solitaire_env.core.deals import (
     shuffle_in_place,
     shuffled,
 )
-from solitaire_env.core.shuffle import random_below
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.notation import format_position, parse_action
-from solitaire_env.variants import VARIANTS, Variant, get_variant
+from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
-from tests.family_positions import by_game_number, lines, position_text, unused
-from tests.fuzz import nested
-from tests.games import ALL_GAMES, COMPILED
+from tests.family_positions import family_positions
+from tests.games import ALL_GAMES
 
 BITS_64 = 2**64 - 1
 BY_DECKS = {1: get_variant("eights-down"), 2: get_variant("forty-thieves"), 4: get_variant("eighty-thieves")}
@@ -97,22 +95,13 @@ def test_the_generator_gives_its_published_numbers() -> None:
     ("decks", "number", "first", "last"),
     [
         (1, 0, "4C 9S 3C KC AH KD KS 3S", "QD"),
-        (1, 1, "QS QD TD JH AC 9D KH TC", "8D"),
-        (1, 7, "9H 2H 4S 5H JD 6H KC 3C", "6C"),
-        (1, 999, "5D 6C 2H 8S 2C 5S TD 9D", "6D"),
         (1, 2**20, "KD QC JD QH AH KC 7H 8S", "3H"),
         (1, MAX_DEAL, "9H 8S JD 4D TS 8D JH QC", "3C"),
         (1, REJECTED, "4C 9S 3C KC AH KD KS 3S", "QD"),
         (2, 0, "2C 3C 7S KD 4S 7C 4C 8S", "TS"),
-        (2, 1, "QH 9C 9H 7H 3D 3C 8H 2S", "2H"),
-        (2, 7, "KH 2S 6H AS 6D 8H QD 8C", "JC"),
-        (2, 999, "9S KS 6D 3H 7D 7S 2S 4C", "JH"),
         (2, 2**20, "KD 5S 8C JS 3C KS TH AS", "6C"),
         (2, MAX_DEAL, "5S 4H JC QD AS QH 6S AS", "5D"),
         (4, 0, "7D 3D 5C KD AC TH 8S 3D", "7S"),
-        (4, 1, "2C 5H 6H 9H JH JS JD QD", "4D"),
-        (4, 7, "JD 2D 6H 4C JH 7S KC 7D", "8D"),
-        (4, 999, "4S 7D 2C 6D 5H JS 7H KS", "9C"),
         (4, 2**20, "5C AD 5H 8D 2H 3C AD 4H", "JD"),
         (4, MAX_DEAL, "3D 3S 9C 8D KH 4D 5H 2S", "9H"),
     ],
@@ -151,19 +140,6 @@ def test_biased_draws_are_rejected(cards: int, low: int) -> None:
     assert order.tolist() == expected
 
 
-def test_draws_below_large_numbers_are_unbiased() -> None:
-    """Every other draw is rejected, some several times."""
-    n = 2**31 + 1
-    generator, states = SplitMix64(7), np.array([0, 7], dtype=np.uint64)
-    drawn = [int(random_below(states, 1, n)) for _ in range(100)]
-    assert drawn == [generator.below(n) for _ in range(100)]
-    assert states.tolist() == [0, generator.state]
-
-
-def test_games_with_the_same_pack_share_their_deals() -> None:
-    assert names(get_variant("busy-aces"), 5) == names(get_variant("forty-bandits"), 5)
-
-
 @pytest.mark.parametrize("name", ALL_GAMES)
 def test_a_deal_contains_each_card_once_per_deck(name: str) -> None:
     variant = ALL_GAMES[name]
@@ -184,69 +160,26 @@ def test_deals_of_other_programs_have_their_order(decks: int, first: str) -> Non
     assert Counter(names(variant, "pysol:12345678901234567890")) == Counter(names(variant, 0))
 
 
-def test_an_eight_off_deal_equals_pysolfc() -> None:
-    """The piles of PySolFC's Eight Off number 1, as pysol-cards prints them."""
-    pysol_cards = pytest.importorskip("pysol_cards.deal_game")
-    renderer = pytest.importorskip("pysol_cards.cards").CardRenderer(print_ts=True)
-    base = pytest.importorskip("pysol_cards.random_base").RandomBase
-    for number in (1, 2, 617, 11982):
-        board = pysol_cards.Game("eight_off", number, base.DEALS_MS).calc_layout_string(renderer)
-        printed = [line.split() for line in board.splitlines()]
-        cards = iter(names(BY_DECKS[1], f"ms:{number}"))
-        piles: list[list[str]] = [[] for _ in range(8)]
-        for _ in range(6):
-            for pile in piles:
-                pile.append(next(cards))
-        assert piles == [row for row in printed if len(row) == 6 and ":" not in row[0]]
-        cells = next(row[1:] for row in printed if "eecells" in row[0])
-        assert [card for card in cells if card != "-"] == list(cards)
-
-
-DEALT = [line for line in lines() if line["step"] == 0 and unused(line) is None]
-"""PySolFC's positions after the deal; if the waste is not empty, after a first draw."""
-
-
 def test_pysol_deals_equal_pysolfc() -> None:
-    """Card by card, except for cells, which are alike."""
+    """Card by card, except for cells, which are alike. If the waste is not empty, after a first draw."""
     pytest.importorskip("pysol_cards")
-    for line in DEALT:
-        variant = by_game_number()[line["id"]]
-        batch = Batch(GameSpec(variant), 1)
-        batch.deal(np.array([0]), [f"pysol:{line['deal']}"])
-        if line["waste"]:
-            batch.step(np.array([parse_action(variant, "draw")]), batch.everyone)
-        expected = position_text(variant, line).splitlines()
-        for text, got in zip(expected, format_position(batch.position(0)).splitlines(), strict=True):
-            cells = text.startswith("cells:")
-            assert (sorted(got.split()) if cells else got) == (sorted(text.split()) if cells else text)
-
-
-def test_every_game_of_pysolfc_has_a_deal() -> None:
-    """Except for one whose file has only later positions."""
-    found = {by_game_number()[line["id"]].name for line in DEALT}
-    assert {variant.name for variant in VARIANTS} - found == {"double-seahaven-towers"}
-
-
-def test_reserved_deals_are_never_picked() -> None:
-    """The generator is made to draw reserved numbers."""
-    streams = np.array([0, 1, REJECTED, 2**64 - 1], dtype=np.uint64)
-    rows = np.arange(4)
-    picked = [pick_deals(streams, rows) for _ in range(2000 if COMPILED else 100)]
-    assert min(map(np.min, picked)) >= RESERVED_DEALS
-    assert max(map(np.max, picked)) <= MAX_DEAL
-    assert len({int(number) for numbers in picked for number in numbers}) > len(picked)
+    for name, positions in family_positions().items():
+        for position in positions:
+            if position.step:
+                continue
+            batch = Batch(GameSpec(get_variant(name)), 1)
+            batch.deal(np.array([0]), [f"pysol:{position.deal}"])
+            if "\nwaste: " in position.position:
+                batch.step(np.array([parse_action(get_variant(name), "draw")]), batch.everyone)
+            got = format_position(batch.position(0)).splitlines()
+            for text, line in zip(position.position.splitlines(), got, strict=True):
+                cells = text.startswith("cells:")
+                assert (sorted(line.split()) if cells else line) == (sorted(text.split()) if cells else text)
 
 
 def test_the_range_of_deal_numbers_does_not_change() -> None:
     """Deals reserved for evaluation stay unseen in training."""
     assert (RESERVED_DEALS, MAX_DEAL) == (1_048_576, 9_223_372_036_854_775_807)
-
-
-def test_rows_pick_from_their_own_streams() -> None:
-    streams = np.array([5, 6, 7], dtype=np.uint64)
-    picked = pick_deals(streams, np.array([2, 0]))
-    assert picked.tolist() == [SplitMix64(7).next() >> 1, SplitMix64(5).next() >> 1]
-    assert streams[1] == 6
 
 
 def test_a_reserved_deal_is_skipped() -> None:
@@ -262,18 +195,14 @@ def test_a_reserved_deal_is_skipped() -> None:
     [
         (-1, "0 to 2**63 - 1"),
         (2**63, "0 to 2**63 - 1"),
-        (10**40, "0 to 2**63 - 1"),
         (True, "a whole number"),
         (1.5, "a whole number"),
         (None, "a whole number"),
         ([1], "a whole number"),
         ("", "a whole number, 'ms:N' or 'pysol:N'"),
         ("7", "a whole number, 'ms:N' or 'pysol:N'"),
-        ("MS:1", "a whole number, 'ms:N' or 'pysol:N'"),
         ("ms:-1", "a whole number, 'ms:N' or 'pysol:N'"),
-        ("ms:1.5", "a whole number, 'ms:N' or 'pysol:N'"),
         ("ms: 1", "a whole number, 'ms:N' or 'pysol:N'"),
-        ("fcs:1", "a whole number, 'ms:N' or 'pysol:N'"),
         ("ms:0", "ms:1 to ms:8589934591"),
         ("ms:8589934592", "ms:1 to ms:8589934591"),
         ("pysol:0", "pysol:1 to pysol:99999999999999999999"),
@@ -281,14 +210,12 @@ def test_a_reserved_deal_is_skipped() -> None:
     ],
 )
 def test_invalid_deals_raise_an_error(deal: object, allowed: str, refuses: Refuses) -> None:
-    for variant in VARIANTS:
-        refuses(lambda variant=variant: deal_order(variant, deal), repr(deal)[:20], allowed)
+    refuses(lambda: deal_order(BY_DECKS[1], deal), repr(deal)[:20], allowed)
 
 
 def test_errors_shorten_long_values(refuses: Refuses) -> None:
     refuses(lambda: deal_order(SHORT, "ms:" * 1000), "'ms:ms:", "'pysol:N'")
     refuses(lambda: deal_order(SHORT, 10**5000), "a number of 16610 bits", "0 to 2**63 - 1")
-    refuses(lambda: deal_order(SHORT, nested(10_000)), "[[[...]]] is a list", "a whole number")
     refuses(lambda: deal_order(SHORT, [0] * 100_000), "[0, 0,", "is a list", "a whole number")
 
 

@@ -1,4 +1,4 @@
-"""The engine against PySolFC, over the whole family."""
+"""The engine and the reference implementation against PySolFC, over the whole family."""
 
 from __future__ import annotations
 
@@ -9,38 +9,37 @@ from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.notation import action_text, format_position, parse_action, parse_position
-from solitaire_env.variants import VARIANTS, Variant
-from tests.family_positions import FamilyPosition, family_positions
+from tests.family_positions import family_positions
+from tests.games import PUBLISHED
+from tests.reference import ReferenceGame, ReferenceRules
 
 
-def of(variant: Variant) -> list[FamilyPosition]:
-    return [position for position in family_positions() if position.variant == variant]
+def test_every_game_has_positions() -> None:
+    numbers = {name: len(positions) for name, positions in family_positions().items()}
+    assert numbers == dict.fromkeys(PUBLISHED, 8)
 
 
-def placed(variant: Variant, positions: list[str]) -> Batch:
-    batch = Batch(GameSpec(variant), len(positions))
-    for row, text in enumerate(positions):
-        batch.place(row, parse_position(text))
-    return batch
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_legal_actions_and_moves_equal_pysolfc(name: str) -> None:
+    variant = PUBLISHED[name]
+    batch = Batch(GameSpec(variant), 1)
+    for position in family_positions()[name]:
+        batch.place(0, parse_position(position.position))
+        assert format_position(batch.position(0)) == position.position
+        legal = np.flatnonzero(batch.state.mask[0]).tolist() if batch.state.status[0] == PLAYING else []
+        assert sorted(action_text(variant, action) for action in legal) == position.legal, position.position
+        if position.move is not None:
+            batch.play(np.array([0]), np.array([parse_action(variant, position.move)]))
+            after = format_position(batch.position(0))
+            assert after == position.after, f"{position.move}\n{position.position}"
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
-def test_legal_actions_equal_pysolfc(variant: Variant) -> None:
-    positions = of(variant)
-    batch = placed(variant, [position.position for position in positions])
-    for row, position in enumerate(positions):
-        assert format_position(batch.position(row)) == position.position
-        playing = batch.state.status[row] == PLAYING
-        legal = np.flatnonzero(batch.state.mask[row]).tolist() if playing else []
-        texts = sorted(action_text(variant, action) for action in legal)
-        assert texts == list(position.legal), f"{position.label}\n{position.position}"
-
-
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
-def test_positions_after_moves_equal_pysolfc(variant: Variant) -> None:
-    played = [(p.position, p.move, p.after, p.label) for p in of(variant) if p.move is not None]
-    batch = placed(variant, [position for position, _, _, _ in played])
-    actions = np.array([parse_action(variant, str(move)) for _, move, _, _ in played])
-    batch.play(np.arange(len(played)), actions)
-    for row, (position, move, after, label) in enumerate(played):
-        assert format_position(batch.position(row)) == after, f"{label}, {move}\n{position}"
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_reference_implementation_equals_pysolfc(name: str) -> None:
+    for position in family_positions()[name]:
+        reference = ReferenceGame.from_text(position.position, ReferenceRules.of(PUBLISHED[name]))
+        assert reference.text() == position.position
+        assert sorted(reference.legal_actions()) == position.legal, position.position
+        if position.move is not None:
+            reference.play(position.move)
+            assert reference.text() == position.after, f"{position.move}\n{position.position}"

@@ -12,13 +12,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import pytest
 
-from solitaire_env.core import Batch, GameSpec, batch, library, make_rules
-from solitaire_env.core.native import Float64, Int64, Kernel, kernel, lowest_bit, signature_of
-from solitaire_env.core.rules import moves, step
+from solitaire_env.core import Batch, GameSpec, library, make_rules
+from solitaire_env.core.native import Float64, Int64, kernel, signature_of
 from solitaire_env.core.rules.derive import derive_rows
 from solitaire_env.core.rules.moves import decode_action
 from solitaire_env.core.rules.state import State
-from solitaire_env.core.rules.step import count_outside
 from solitaire_env.variants import get_variant
 from tests.conftest import Refuses
 
@@ -76,15 +74,6 @@ def test_the_number_of_arguments_is_checked(refuses: Refuses) -> None:
     refuses(lambda: derive_rows(RULES), "1 arguments, allowed: 3 (rules, state, rows)")
 
 
-def test_every_kernel_declares_its_types() -> None:
-    """The builder needs them; a mistake would be found only when it runs."""
-    for module in (batch, moves, step):
-        found = [value for value in vars(module).values() if isinstance(value, Kernel)]
-        assert len(found) > 1
-        for each in found:
-            assert len(each.signature.arguments) > 1
-
-
 # ------------------------------------------------------------------------------------------ calls
 
 
@@ -95,25 +84,6 @@ def test_a_bound_kernel_sees_changes_of_its_arrays() -> None:
     derive()
     for name, array in zip(state._fields, state, strict=True):
         np.testing.assert_array_equal(array[1], array[0], name)
-
-
-def test_results_are_numbers_and_tuples() -> None:
-    state, _ = two_games()
-    assert decode_action(RULES, state, 0, 0) == (RULES.piles, RULES.piles, 1)
-    assert derive_rows(RULES, state, np.zeros(0, dtype=np.int64)) is None
-
-
-def test_read_only_arrays_are_read() -> None:
-    actions, todo = np.zeros(3, dtype=np.int64), np.ones(3, dtype=np.int8)
-    actions[1] = -1
-    for array in (actions, todo):
-        array.setflags(write=False)
-    assert count_outside(RULES, actions, todo) == 1
-
-
-@pytest.mark.parametrize("bit", [0, 1, 31, 62])
-def test_lowest_bit(bit: int) -> None:
-    assert lowest_bit(5 << bit if bit < 60 else 1 << bit) == bit
 
 
 def test_an_index_outside_an_array_is_an_error_if_checked() -> None:
@@ -196,16 +166,6 @@ def test_a_failed_build_is_one_sentence(tmp_path: Path) -> None:
     last = done.stderr.splitlines()[-1]
     assert last.startswith("ImportError: the kernels of solitaire_env have changed and could not be built")
     assert "No module named 'numba'" in last and "make env" in last
-
-
-@posix
-def test_a_folder_that_others_can_write_is_refused(tmp_path: Path) -> None:
-    """Libraries are executed."""
-    folder = copy_of_the_checkout(tmp_path)
-    (folder / "cache" / "solitaire-env").mkdir(parents=True)
-    (folder / "cache" / "solitaire-env").chmod(0o777)
-    done = run(folder)
-    assert "can be written by others" in done.stderr.splitlines()[-1]
 
 
 @posix

@@ -1,59 +1,19 @@
-"""The reference implementation by itself: games keep their cards, and a supermove equals single moves."""
+"""The reference implementation by itself: its deals, actions, supermoves and counts."""
 
 from __future__ import annotations
 
-import random
-import time
-from collections import Counter, deque
+from collections import deque
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from tests import counts
+from tests.counts import VARIANTS, starts_of
 from tests.positions import cells, fill, run, spaces
 from tests.reference import GAMES, ReferenceGame, ReferenceRules
 
 EIGHTS, THIEVES = GAMES["eights-down"], GAMES["forty-thieves"]
-PLAYED = GAMES | {
-    "eights-down, any card fills a space": replace(EIGHTS, spaces="any"),
-    "eights-down, alternate color": replace(EIGHTS, build="alternate color"),
-    "eights-down, both": replace(EIGHTS, spaces="any", build="alternate color"),
-    "forty-thieves, supermove": replace(THIEVES, moves="supermove"),
-    "eighty-thieves, supermove": replace(GAMES["eighty-thieves"], moves="supermove"),
-    "busy-aces, supermove": replace(GAMES["busy-aces"], moves="supermove"),
-    "forty-bandits, any suit, kings": replace(GAMES["forty-bandits"], build="any suit", spaces="kings"),
-    "forty-thieves, spaces stay": replace(THIEVES, spaces="none"),
-    "stock and cells": ReferenceRules(2, (4,) * 10, 3, 3, "same suit", "any", "one card"),
-    "short pack": ReferenceRules(1, (3, 4, 2), 2, 1, "alternate color", "kings", "supermove", ranks=5),
-}
-
-
-def shuffled_deal(name: str, rules: ReferenceRules, seed: int) -> ReferenceGame:
-    cards = rules.pack()
-    random.Random(seed).shuffle(cards)
-    return ReferenceGame.deal_from(cards, rules, name)
-
-
-@pytest.mark.parametrize("name", PLAYED)
-def test_random_games_keep_the_cards(name: str) -> None:
-    rules = PLAYED[name]
-    began, positions = time.perf_counter(), 0
-    for seed in range(2):
-        game = shuffled_deal(name, rules, seed)
-        choose = random.Random(seed)
-        for _ in range(300):
-            if not (legal := game.legal_actions()):
-                break
-            before = game.copy()
-            game.play(choose.choice(legal))
-            positions += 1
-            assert Counter(game.cards()) == Counter(rules.pack()), before.text()
-            assert game.cards_home() >= before.cards_home(), before.text()
-            assert len(game.stock) + len(game.waste) <= rules.stock_size, before.text()
-            assert all(len(cell) <= 1 for cell in game.cells), before.text()
-            assert game.text() != before.text(), "an action that changes nothing"
-            assert ReferenceGame.from_text(game.text(), rules).text() == game.text()
-        assert (game.status() == "playing") == bool(game.legal_actions())
-    print(f"{name}: {positions / (time.perf_counter() - began):,.0f} positions a second")
 
 
 def test_the_deal_goes_row_by_row() -> None:
@@ -87,18 +47,6 @@ def test_actions_are_in_the_documented_order() -> None:
         "t1>s t4>s t4x2>s w>s c1>s c2>s",
     )
     assert ReferenceGame.from_text(text, rules).legal_actions() == " ".join(groups).split()
-
-
-def test_spaces_that_stay_empty_take_no_card() -> None:
-    rules = replace(THIEVES, spaces="none")
-    text = fill("variant: v|t1: 4H 9S KS|t2:|t3: KH|waste: ... KC", rules)
-    assert ReferenceGame.from_text(text, rules).status() == "stuck"
-
-
-def test_illegal_action_is_named() -> None:
-    game = shuffled_deal("forty-thieves", THIEVES, 0)
-    with pytest.raises(ValueError, match=r"'t1>t1' is not legal, allowed: draw"):
-        game.play("t1>t1")
 
 
 def names_aside(game: ReferenceGame) -> object:
@@ -160,3 +108,49 @@ def test_a_supermove_is_legal_if_and_only_if_single_moves_reach_its_position(
             break
         start.play(action)
         assert start.text() == carried.text()
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_reference_implementation_counts_the_same(name: str) -> None:
+    """For counts that take little time."""
+    variant = VARIANTS[name]
+    for start in starts_of(name):
+        depth = sum(sum(start.unique[: n + 1]) <= 60 for n in range(len(start.unique)))
+        if depth:
+            if start.deal is None:
+                game = ReferenceGame.from_text(start.position, ReferenceRules.of(variant))
+            else:
+                game = counts.deal(variant, start.deal)
+            nodes, unique = counts.count(game, 10**12, depth)
+            assert (nodes, unique) == (start.nodes[:depth], start.unique[:depth]), start.id
+
+
+def small(**rules: Any) -> ReferenceRules:
+    return ReferenceRules(1, (2, 3), 0, 0, "same suit", "any", "one card", ranks=3, **rules)
+
+
+@pytest.mark.parametrize(
+    ("rules", "order", "text"),
+    [
+        (
+            small(aces_home=True, face_down=2, passes=3),
+            "2C AH 3C 2D AS 3D AC 2H 3H AD 2S 3S",
+            "stock: 3S 2S 3H|waste:|redeals: 2|foundations: C 1 D 1 H 1 S 1|t1: (2C) 2D|t2: (3C) (3D) 2H",
+        ),
+        (
+            small(base="dealt", face_down=(1, 0), passes=0),
+            "2C AH 3C 2D AS 3D AC 2H 3H AD 2S 3S",
+            "stock: 3S AD 3H AC|waste:|redeals: -|foundations: C 0 D 1 H 1 S 1|base: 2|"
+            "t1: (2C) 3C|t2: AH AS 3D",
+        ),
+        (
+            small(base=2, aces_home=True, face_down="rows 2, 3"),
+            "2C AH 3C 2D AS 3D AC 2H 3H AD 2S 3S",
+            "stock: 3S AD 3H|waste:|foundations: C 1 D 1 H 1 S 1|t1: AH AS|t2: 3C (3D) AC",
+        ),
+    ],
+)
+def test_the_deal_follows_the_rules(rules: ReferenceRules, order: str, text: str) -> None:
+    """Cards that start at home are removed wherever they are; the last card of a pile is face up."""
+    dealt = ReferenceGame.deal_from(order.split(), rules, "small")
+    assert dealt.text() == f"variant: small|{text}".replace("|", "\n")

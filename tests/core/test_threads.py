@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from solitaire_env.core import Batch, GameSpec, IllegalActionError, run_parts, split_evenly
+from solitaire_env.core.threads import threads_for
 from solitaire_env.variants import get_variant
 
 
@@ -67,6 +68,12 @@ def test_a_forked_process_creates_its_own_threads(threads):
     run_parts(str, range(4))
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.apply_async(_square_in_child, ([1, 2, 3],)).get(60) == [1, 4, 9]
+
+
+@pytest.mark.parametrize(("games", "expected"), [(1, 1), (2047, 1), (2048, 2), (9999, 4)])
+def test_the_thread_count_depends_on_the_number_of_games(games, expected, monkeypatch):
+    monkeypatch.setattr("solitaire_env.core.threads.get_num_threads", lambda: 4)
+    assert threads_for(games) == expected
 
 
 def test_playing_an_illegal_action_raises_an_error():

@@ -285,31 +285,9 @@ def replay(env: gym.Env[Any, Any], deal: Deal, moves: Sequence[Move]) -> Counter
 # -------------------------------------------------------------------------------- stored answers
 
 
-class Stored(NamedTuple):
-    """A stored solution of fc-solve."""
-
-    deal: Deal
-    rules: dict[str, str]
-    """``build`` and ``spaces``, as ``gym.make`` takes them."""
-    board: str
-    answer: Answer
-
-
 def parse_deal(text: str) -> Deal:
     """A deal number, or the unchanged name of another program's deal."""
     return int(text) if text.isdecimal() else text
-
-
-def read_stored(text: str) -> Stored:
-    """A solution from its text: how it was made, the board, and the output of fc-solve."""
-    head, board, printed = text.split("\n\n")
-    fields = dict(line.split(": ", 1) for line in head.splitlines())
-    return Stored(
-        parse_deal(fields["deal"]),
-        {name: fields[name] for name in ("build", "spaces")},
-        f"{board}\n",
-        read_answer(printed),
-    )
 
 
 class Impossible(NamedTuple):

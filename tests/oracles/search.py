@@ -15,8 +15,7 @@ import numpy as np
 
 from solitaire_env.core.layout import Rules, make_rules
 from solitaire_env.core.perft import Rows, successors
-from solitaire_env.notation import Position, format_position, position_from_row, position_to_row
-from solitaire_env.variants import Variant
+from solitaire_env.notation import Position, position_to_row
 
 TOGETHER = 256
 """Number of positions that are visited together."""
@@ -83,8 +82,3 @@ def _line(positions: dict[bytes, bytes], first: bytes, last: bytes) -> list[byte
     while positions[line[-1]] != first:
         line.append(positions[line[-1]])
     return line[::-1]
-
-
-def text_of(variant: Variant, row: bytes) -> str:
-    """The position text of a row."""
-    return format_position(position_from_row(variant, np.frombuffer(row, dtype=np.int8)))

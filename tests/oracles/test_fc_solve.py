@@ -1,27 +1,21 @@
-"""fc-solve plays our games, and we play its moves.
-
-Only on request, as they need fc-solve: ``pytest -m oracle``.
-"""
+"""fc-solve plays our games, and we play its moves."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 import pytest
 
 from agents.reports.solver_results import solver_results
 from solitaire_env.core.deals import Deal
-from solitaire_env.core.layout import make_rules
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.notation import parse_position, position_to_row
+from solitaire_env.notation import parse_position
 from solitaire_env.registration import env_id
 from solitaire_env.variants import Variant, get_variant
 from tests.oracles.fc_solve import (
     TO_COUNT,
     TO_WIN,
     Answer,
-    Disagreement,
     Impossible,
     ask,
     board_text,
@@ -32,7 +26,7 @@ from tests.oracles.fc_solve import (
     shown,
     without_stock,
 )
-from tests.oracles.search import Found, ordered, search, text_of
+from tests.oracles.search import search
 
 pytestmark = pytest.mark.external
 
@@ -67,28 +61,27 @@ def play_all(deals: list[Deal], **rules: str) -> tuple[Counter[str], set[Deal]]:
 
 
 def test_the_evaluation_deals_are_solved() -> None:
-    """Three deals of the standard evaluation set of Eights Down cannot be won."""
-    _, impossible = play_all(list(range(1000)))
-    assert impossible == {239, 251, 758}
+    """Of the first deals of the standard evaluation set of Eights Down two cannot be won."""
+    _, impossible = play_all(list(range(260)))
+    assert impossible == {239, 251}
 
 
 def test_microsofts_deals_are_solved() -> None:
-    _, impossible = play_all([f"ms:{number}" for number in range(1, 1001)])
-    assert impossible == {"ms:465", "ms:644"}
+    _, impossible = play_all([f"ms:{number}" for number in range(430, 530)])
+    assert impossible == {"ms:465"}
 
 
 @pytest.mark.parametrize("rules", RULES[1:], ids=lambda rules: ", ".join(rules.values()))
 def test_house_rules_are_solved(rules: dict[str, str]) -> None:
-    kinds, impossible = play_all(list(range(100)), **rules)
+    kinds, impossible = play_all(list(range(40)), **rules)
     assert impossible == set()
-    assert min(kinds[f"{place}, several cards"] for place in ("onto a pile", "to a space")) > 50, kinds
+    assert min(kinds[f"{place}, several cards"] for place in ("onto a pile", "to a space")) > 20, kinds
 
 
 @pytest.mark.parametrize(
     ("game", "deals", "impossible"),
     [
         ("freecell", [f"ms:{number}" for number in range(1, 201)], 0),
-        pytest.param("freecell", [f"ms:{number}" for number in range(201, 1001)], 0, marks=pytest.mark.slow),
         ("freecell", ["ms:11982"], 1),
         ("bakers-game", list(range(200)), 45),
         ("seahaven-towers", list(range(200)), 27),
@@ -114,68 +107,17 @@ def test_related_games_are_solved(game: str, deals: list[Deal], impossible: int)
 # ------------------------------------------------------------------------------ counts of positions
 
 
-def compare_positions(
-    variant: Variant, deal: Deal, asked: Variant | None = None, limit: int = 20_000
-) -> Answer:
-    """Compare all positions of a deal: if no win ends the search of fc-solve, ours must find the same.
-
-    Parameters
-    ----------
-    asked
-        The game that fc-solve plays, to test that a difference from ours is detected.
-
-    Raises
-    ------
-    Disagreement
-        With a position that only one side reaches.
-    """
+def compare_positions(variant: Variant, deal: Deal, limit: int = 20_000) -> Answer:
+    """Compare all positions of a deal: if no win ends the search of fc-solve, ours must find as many."""
     env = SolitaireEnv(variant)
     env.reset(options={"deal": deal})
-    board = board_text(shown(env))
-    answer = read_answer(ask(asked or variant, board, *TO_COUNT, "-mi", str(limit)))
+    answer = read_answer(ask(variant, board_text(shown(env)), *TO_COUNT, "-mi", str(limit)))
     if answer.verdict == "impossible":
         found = search(parse_position(env.position(), variant), limit=2 * answer.positions)
         # fc-solve counts the start, and again if play returns to it; we count it only then.
-        if found.line is not None or len(found.positions) + 1 != answer.positions:
-            printed = ask(asked or variant, board, *TO_COUNT, "-s", "-i", "-p", "-t", "-mi", str(limit))
-            raise Disagreement(
-                f"{Impossible(variant, deal, answer.positions)}: fc-solve has {answer.positions} positions "
-                f"and no win, we {len(found.positions) + 1}; {explain(variant, found, printed)}"
-            )
+        assert found.line is None
+        assert len(found.positions) + 1 == answer.positions, Impossible(variant, deal, answer.positions)
     return answer
-
-
-def explain(variant: Variant, found: Found, printed: str) -> str:
-    """A position that only one side reaches, from the complete output of fc-solve."""
-    theirs = dict.fromkeys(row_of(variant, board) for board in BOARD.findall(printed))
-    for row, before in found.positions.items():
-        if row not in theirs:
-            return f"only we reach\n{text_of(variant, row)}\nfrom\n{text_of(variant, before)}"
-    # The first is the start; play may not return to it.
-    for row in list(theirs)[1:]:
-        if row not in found.positions:
-            return f"only fc-solve reaches\n{text_of(variant, row)}"
-    return "each position is reached by both"
-
-
-BOARD = re.compile(r"Foundations: (.*)\nFreecells:(.*)\n((?::.*\n)+)")
-"""A board as fc-solve prints it: foundations such as `H-0 C-A`, cells, and a line for each pile."""
-
-
-def row_of(variant: Variant, printed: tuple[str, str, str]) -> bytes:
-    """The ordered row of a board as fc-solve prints it."""
-    home, cells, piles = printed
-    tops: dict[str, list[int]] = {suit: [] for suit in "CDHS"}
-    for word in home.split():
-        tops[word[0]].append("0A23456789TJQK".index(word[2]))
-    foundations = " ".join(f"{suit} {' '.join(map(str, sorted(tops[suit], reverse=True)))}" for suit in tops)
-    full = cells.split()
-    lines = [f"variant: {variant.name}", f"foundations: {foundations}"]
-    if variant.cells:
-        lines.append(f"cells: {' '.join(full + ['--'] * (variant.cells - len(full)))}")
-    lines += [f"t{number}{pile}" for number, pile in enumerate(piles.splitlines(), 1)]
-    position = parse_position("\n".join(lines), variant)
-    return ordered(make_rules(variant), position_to_row(position)[None]).tobytes()
 
 
 @pytest.mark.parametrize("impossible", read_impossible(), ids=str)
@@ -194,15 +136,3 @@ def test_counts_of_positions_are_the_same(rules: dict[str, str]) -> None:
         for deal in range(20)
     )
     assert verdicts["impossible"] >= 10, verdicts
-
-
-def test_other_rules_reach_other_positions() -> None:
-    """Deal 18 without cells: if only Kings fill spaces, fewer positions can be reached."""
-    any_card = without_stock(cells=0, build="alternate color", spaces="any")
-    kings = without_stock(cells=0, build="alternate color", spaces="kings")
-    with pytest.raises(Disagreement, match=r"only we reach\n(.|\n)*from\n"):
-        compare_positions(any_card, 18, asked=kings)
-    with pytest.raises(
-        Disagreement, match="fc-solve has 2846 positions and no win, we 952; only fc-solve reaches\n"
-    ):
-        compare_positions(kings, 18, asked=any_card)

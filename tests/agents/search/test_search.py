@@ -42,7 +42,7 @@ from solitaire_env.policies.linear import weights_for
 from solitaire_env.registration import step_limit
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
-from tests.games import ALL_GAMES
+from tests.games import ALL_GAMES, ONE_PER_RULE, SAMPLED
 from tests.move_features.test_moves import played
 from tests.oracles.fc_solve import read_impossible
 from tests.oracles.search import search
