@@ -106,7 +106,7 @@ FURTHER = {
             foundation_build="alternate color", fill="waste",
         ),
         _pack("two-colors", 2, (5, 4, 4), decks=2, moves="sequence", foundation_build="alternate color"),
-        _pack("aces-home", 4, (2, 2, 2), aces_home=True, cells=4, cells_filled=4, worrying_back=True),
+        _pack("aces-home", 4, (3, 3, 3), aces_home=True, cells=1, cells_filled=1, worrying_back=True),
         _pack("from-two", 4, (3, 3, 2), base=2, aces_home=True, worrying_back=True),
         _pack("from-three", 3, (3, 3, 3), base=3, build="any suit", passes=2),
         _pack(

@@ -191,7 +191,7 @@ def test_damaged_positions(name: str, data: st.DataObject) -> None:
         assert env.position() == before
     else:
         assert position_faults(position) == [] and parse_position(format_position(position)) == position
-        env.reset(options={"position": text})
+        env.reset(options={"position": format_position(position)})
         assert check_state(env) == []
 
 

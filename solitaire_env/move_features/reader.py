@@ -371,6 +371,15 @@ def _read_end(rules, plans, state, notes, reach, out):  # type: ignore[no-untype
     out[way + WAY.home] = (state.home[AFTER] - state.home[GAME]) / 13
 
 
+@inner
+def _write_position(rules, plans, state, b, drawn, notes, size, out):  # type: ignore[no-untyped-def]
+    """Write the plain features of a position, its dig-outs up to column ``size``, and its reachability."""
+    write_plain(rules, plans, state, b, drawn, notes, out[:NUM_PLAIN])
+    write_dig_outs(plans, state, PLAN, TRIAL, BEST, out[NUM_PLAIN:size])
+    if size < out.shape[0]:
+        write_reachability(plans, state, b, TRIAL, notes.unseen, notes.hand, out[size:])
+
+
 @kernel
 def _read(
     rules: Rules,
@@ -415,28 +424,20 @@ def _read(
             if action >= 0 and not drawn:
                 b = AFTER
                 _make_move(rules, state, events, action, limit > 0, notes)
-            write_plain(rules, plans, state, b, drawn, notes, out[:NUM_PLAIN])
-            write_dig_outs(plans, state, PLAN, TRIAL, BEST, out[NUM_PLAIN:size])
-            if reach:
-                write_reachability(plans, state, b, TRIAL, notes.unseen, notes.hand, out[size:ahead])
+            _write_position(rules, plans, state, b, drawn, notes, size, out[:ahead])
             if family:
                 write_family(rules, state, b, drawn, notes.unseen, constants, out[of_family:])
                 if action >= 0:
                     write_family_move(rules, state, GAME, action, out[of_family:])
-            if drawn:
-                # A draw has the lookahead of the position itself.
-                continue
-            if limit:
+            if limit and not drawn:  # a draw has the lookahead of the position itself
                 if action < 0:
                     copy(rules, state, GAME, AFTER)
-                end, made = look_ahead(
-                    rules, state, events, AFTER, move, weights, limit, scratch, passed
-                )  # fmt: skip
+                end, made = look_ahead(rules, state, events, AFTER, move, weights, limit, scratch, passed)
                 if end == move:
                     _read_end(rules, plans, state, notes, reach, out[ahead:])
                 else:
                     _, known = _place_of(end, first, actions, moves, here)
                     write_row(known[ahead:of_family], out[ahead:of_family])
                 out[ahead + NUM_PLAIN + reach + WAY.moves] = made / limit
-            if action >= 0 and _changes_unseen(rules, action):
+            if action >= 0 and not drawn and _changes_unseen(rules, action):
                 note_unseen(rules, state, GAME, notes.unseen)

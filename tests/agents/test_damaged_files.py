@@ -31,12 +31,12 @@ from tests.damage import DAMAGE, damaged_bytes, damaged_records, damaged_texts, 
 GAME = GameSpec(get_variant("eights-down"))
 SIZES: dict[str, dict[str, Any]] = {
     "moves": {"hidden": [4, 3], "width": 4, "dig_out": 1},
-    "piles": {"width": 4, "embedding": 2, "cards_per_pile": 3, "context_rounds": 1},
+    "mlp": {"hidden": [4]},
 }
 CONFIGS = [
     dump_config(TrainConfig()),
     "default: {width: 32, minutes: 1}\nSolitaire/BusyAces-v0: {width: 48, moves: supermove}\n",
-    "default: &base\n  cards_per_pile: 3\nbusy-aces:\n  hidden: [64, 64]\n",
+    "default: &base\n  dig_out: 3\nbusy-aces:\n  hidden: [64, 64]\n",
     "busy-aces: {hidden: &a [*a]}",
     # Aliases: a short text of a huge value.
     "default:\n  a: &a [0]\n"
@@ -141,7 +141,7 @@ def test_damaged_weights(model: Path) -> None:
 
 
 def test_damaged_checkpoints(tmp_path: Path) -> None:
-    values = {"env": "eights-down", **SIZES["piles"], "num_envs": 2, "n_steps": 4, "batch_size": 4}
+    values = {"env": "eights-down", **SIZES["moves"], "num_envs": 2, "n_steps": 4, "batch_size": 4}
     config = make_config(values, "test")
     trainee = make_model(config, make_env(config))
     path = tmp_path / "checkpoint.safetensors"

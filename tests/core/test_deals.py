@@ -27,6 +27,7 @@ from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
 from tests.family_positions import family_positions
 from tests.games import ALL_GAMES
+from tests.reference import ReferenceGame, ReferenceRules
 
 BITS_64 = 2**64 - 1
 BY_DECKS = {1: get_variant("eights-down"), 2: get_variant("forty-thieves"), 4: get_variant("eighty-thieves")}
@@ -146,6 +147,18 @@ def test_a_deal_contains_each_card_once_per_deck(name: str) -> None:
     pack = Counter(ordered_pack(variant).tolist())
     assert Counter(deal_order(variant, 3).tolist()) == pack
     assert set(pack.values()) == {variant.decks} and len(pack) == 4 * variant.ranks
+
+
+@pytest.mark.parametrize("name", [name for name, variant in ALL_GAMES.items() if variant.home_at_deal])
+def test_cards_that_start_home_are_skipped_wherever_they_are(name: str) -> None:
+    """Among the cards of the piles, of the cells and of the stock: the reference implementation deals alike."""
+    variant = ALL_GAMES[name]
+    batch = Batch(GameSpec(variant), 40)
+    batch.deal(np.arange(40), range(40))
+    for deal in range(40):
+        order = [card_name(code) for code in deal_order(variant, deal).tolist()]
+        expected = ReferenceGame.deal_from(order, ReferenceRules.of(variant), variant.name)
+        assert format_position(batch.position(deal)) == expected.text()
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ class Terminal:
         self.out = io.StringIO()
         monkeypatch.setattr(sys, "stdout", self.out)
         monkeypatch.setattr(self.out, "isatty", lambda: True, raising=False)
-        monkeypatch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((columns, rows)))
+        monkeypatch.setattr(shutil, "get_terminal_size", lambda **_: os.terminal_size((columns, rows)))
         monkeypatch.setattr(time, "monotonic", lambda: self.now)
         monkeypatch.setattr(time, "sleep", self.sleep)
         monkeypatch.setenv("TERM", "xterm")
