@@ -151,7 +151,7 @@ def test_a_deal_contains_each_card_once_per_deck(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, variant in ALL_GAMES.items() if variant.home_at_deal])
 def test_cards_that_start_home_are_skipped_wherever_they_are(name: str) -> None:
-    """Among the cards of the piles, of the cells and of the stock: the reference implementation deals alike."""
+    """Whether they come before the cards of the piles, the cells or the stock."""
     variant = ALL_GAMES[name]
     batch = Batch(GameSpec(variant), 40)
     batch.deal(np.arange(40), range(40))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +24,15 @@ from tests.positions import fill
 from tests.reference import GAMES
 
 ROOT = Path(__file__).parents[2]
-STORED = {
-    f"{path.parent.name}, {path.stem}": path
-    for path in sorted(ROOT.glob("results/leaderboard/*/*.jsonl"))
-    if path.stem != "search"
-}
+STORED = {entry: rows for entry, rows in read_rows("leaderboard").items() if not entry.endswith("/search")}
 BUSY_ACES = GameSpec(get_variant("busy-aces"))
 
 
 @pytest.mark.skipif(not COMPILED, reason="takes minutes interpreted")
 @pytest.mark.parametrize("name", STORED)
 def test_policies_play_the_stored_games(name: str) -> None:
-    with STORED[name].open(encoding="utf-8") as file:
-        stored = [json.loads(line) for line in islice(file, 5 if "shipped" in name else 20)]
-    game, _, policy = name.partition(", ")
+    stored = STORED[name][: 5 if "shipped" in name else 20]
+    game, policy = name.split("/")
     moves: Any = "supermove" if "supermoves" in policy else None
     player = load_policy(policy.removesuffix("-supermoves"), game, moves=moves)
     games = evaluate(player, game, [row["deal"] for row in stored]).games

@@ -13,7 +13,7 @@ from agents.runs import tracking
 from tests.agents.test_train import ROOT, assert_refused, command, config_file
 
 SCRIPT = """
-import sys
+import sys, time
 from pathlib import Path
 from torch.utils.tensorboard import SummaryWriter
 from agents.config import TrainConfig
@@ -21,6 +21,7 @@ from agents.runs.tracking import tracked
 for name, more in (("first", ""), ("first", ""), ("second", "no more")):
     run = Path(sys.argv[1], name)
     run.mkdir(exist_ok=True)
+    time.sleep(1)  # wandb names a run's folder by the second
     with tracked(TrainConfig(wandb="solitaire"), run, quiet=True):
         with SummaryWriter(str(run / "logs")) as writer:
             writer.add_scalar("train/loss", 1.0, global_step=1)
