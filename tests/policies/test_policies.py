@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from agents.reports.stored import read_rows
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
