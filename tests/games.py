@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -152,9 +151,6 @@ ODD = {
 }
 """Extreme variants."""
 
-DISPLAYED = {**ONE_PER_RULE, **ODD}
-"""Games that together have every kind of place, the narrowest and the widest: for tests of displays."""
-
 ALL_GAMES = {**(PUBLISHED if COMPILED else ONE_PER_RULE), **OPTIONS, **SHORT, **FURTHER, **ODD}
 """All of these, by name; without most published games if kernels are interpreted."""
 
@@ -172,20 +168,3 @@ def _is_sampled(name: str) -> bool:
 
 SAMPLED = [pytest.param(name, marks=() if _is_sampled(name) else pytest.mark.slow) for name in ALL_GAMES]
 """The names of all games, for tests that take long: those outside of the sample are slow."""
-
-
-def has_basic_rules(variant: Variant) -> bool:
-    """Whether a game has only rules of what fits on a card or a space and how many cards move.
-
-    The features of these games are counted a second way.
-    """
-    basic = replace(
-        variant, passes=1, draw=1, face_down=0, fill="none", foundation_build="same suit", base="ace",
-        aces_home=False, worrying_back=False, sequence="as build",
-    )  # fmt: skip
-    return (
-        variant.build in ("same suit", "alternate color", "any suit")
-        and variant.moves != "any group"
-        and variant.spaces != "base - 1"
-        and replace(variant, aces_home=False) == basic
-    )
