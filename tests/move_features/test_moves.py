@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,12 @@ from solitaire_env.core.batch import Batch
 from solitaire_env.core.cards import DOWN
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec, Settings
-from solitaire_env.move_features.columns import MOVE_NAMES, NUM_MOVE
+from solitaire_env.move_features.columns import MOVE, MOVE_NAMES, NUM_MOVE
 from solitaire_env.move_features.reader import MoveReader
-from solitaire_env.notation import parse_action, parse_position
+from solitaire_env.notation import action_text, parse_action, parse_position
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
-from tests.games import COMPILED, ODD, ONE_PER_RULE, OPTIONS, SHORT
+from tests.games import ALL_GAMES, COMPILED, ODD, ONE_PER_RULE, OPTIONS, SHORT
 from tests.positions import fill
 from tests.reference import GAMES as REFERENCE
 
@@ -219,6 +220,27 @@ def test_features_of_moves_home_and_with_cells() -> None:
         "source: a sequence is broken": 1.0,
         "source: cards that stay / 13": 0.077,
     }
+
+
+@pytest.mark.parametrize("name", ["dealt-two-decks", "groups-from-three"])
+def test_a_king_below_an_ace_is_a_sequence_where_foundations_continue_so(name: str) -> None:
+    """Whether a sequence in suit is broken, compared with the cards of the pile."""
+    game = ALL_GAMES[name]
+    batch = played(game, 8, size=40)
+    rows, observations, masks = playing(batch)
+    seen = MoveReader(GameSpec(game)).read_moves(observations, masks)
+    found = set()
+    for k, action in enumerate(seen.actions.tolist()):
+        if source := re.match(r"t(\d+)(?:x(\d+))?>", action_text(game, action)):
+            start = (int(source[1]) - 1) * batch.rules.pile_capacity
+            pile = batch.state.rows[rows[seen.games[k]], start : start + batch.rules.pile_capacity].tolist()
+            cards = [card for card in pile if card]
+            *under, deepest = cards[: len(cards) + 1 - int(source[2] or 1)]
+            below = deepest + 4 if deepest // 4 < game.ranks else deepest % 4 + 4
+            broken = under[-1:] == [below]
+            assert seen.moves[k, MOVE.source_breaks] == broken
+            found.add((broken, deepest // 4 == game.ranks))
+    assert found == {(True, True), (True, False), (False, False), (False, True)}
 
 
 def test_features_of_a_kings_sequence_to_a_space() -> None:
