@@ -35,7 +35,6 @@ MAX_RELAXED_REACHABILITY: Final = 100
 """Maximum of the network size ``relaxed_reachability``, in features."""
 LIMITS: Final = {
     "width": (2, 2**20),
-    "cards_per_pile": (0, 2**20),
     "rollout_lookahead": (1, MAX_ROLLOUT_LOOKAHEAD),
     "relaxed_reachability": (1, MAX_RELAXED_REACHABILITY),
     "family": (1, 1),

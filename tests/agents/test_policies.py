@@ -1,4 +1,4 @@
-"""Policies by their names: those of the package, folders, and ``module:Class``."""
+"""Policies by their names: those of the package, folders, and ``module:Class``; and their stored games."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from typing import Any
 import pytest
 
 from agents.policies import make_policy
+from agents.reports.stored import read_rows
 from solitaire_env.core.spec import GameSpec
+from solitaire_env.evaluation import evaluate
+from solitaire_env.policies import load_policy
 from solitaire_env.policies.greedy import Greedy
 from solitaire_env.policies.random import Random
 from solitaire_env.variants import get_variant
 from tests.conftest import Refuses
+from tests.games import COMPILED
 
 
 class Mine:
@@ -26,6 +30,7 @@ class Mine:
         return masks.argmax(1)
 
 
+STORED = {entry: rows for entry, rows in read_rows("leaderboard").items() if not entry.endswith("/search")}
 BUSY_ACES = GameSpec(get_variant("busy-aces"))
 
 
@@ -54,3 +59,17 @@ def test_make_policy_accepts_names_folders_and_classes() -> None:
 )
 def test_make_policy_refuses_unknown_names(name: str, words: list[str], refuses: Refuses) -> None:
     refuses(lambda: make_policy(name, BUSY_ACES), *words)
+
+
+@pytest.mark.skipif(not COMPILED, reason="takes minutes interpreted")
+@pytest.mark.parametrize("name", STORED)
+def test_policies_play_the_stored_games(name: str) -> None:
+    stored = STORED[name][: 5 if "shipped" in name else 20]
+    game, policy = name.split("/")
+    moves: Any = "supermove" if "supermoves" in policy else None
+    player = load_policy(policy.removesuffix("-supermoves"), game, moves=moves)
+    games = evaluate(player, game, [row["deal"] for row in stored]).games
+    for played, row in zip(games, stored, strict=True):
+        assert {key: getattr(played, key) for key in ("won", "cards_home", "steps", "repeated")} == {
+            key: row[key] for key in ("won", "cards_home", "steps", "repeated")
+        }
