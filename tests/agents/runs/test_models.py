@@ -14,19 +14,18 @@ import cloudpickle
 import numpy as np
 import pytest
 import torch as th
-from safetensors.torch import load_file, save_file
 from sb3_contrib import MaskablePPO
 
 from agents.networks import NETWORKS
-from agents.networks.mlp import DenseNetwork
 from agents.networks.player import NetworkPlayer
 from agents.policies import load_folder, make_policy
 from agents.runs.models import load_model, save_model
 from solitaire_env import get_variant
-from solitaire_env.core.spec import GameSpec, layout_hash
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import Game, evaluate
 from solitaire_env.sb3 import SolitaireVecEnv
 from tests.conftest import Refuses
+from tests.policies.model_folders import edit_card, edit_weights
 
 SIZES: dict[str, dict[str, Any]] = {
     "moves": {"hidden": [8, 4], "width": 8, "dig_out": 3, "rollout_lookahead": 4, "relaxed_reachability": 2},
@@ -79,16 +78,6 @@ def test_a_loaded_model_plays_the_same(tmp_path: Path, kind: str) -> None:
     assert games[0] == games[1]
 
 
-def test_files_have_the_mode_of_the_umask(tmp_path: Path) -> None:
-    before = os.umask(0o002)
-    try:
-        saved(tmp_path)
-    finally:
-        os.umask(before)
-    files = [tmp_path / "model.json", tmp_path / "model.safetensors"]
-    assert [path.stat().st_mode & 0o777 for path in files] == [0o664, 0o664]
-
-
 def test_weights_of_a_diverged_network_are_not_saved(folder: Path, refuses: Refuses) -> None:
     before = (folder / "model.safetensors").read_bytes()
     head = th.nn.Linear(16, 1)
@@ -103,22 +92,6 @@ def test_a_run_folder_is_loaded_as_a_policy(folder: Path) -> None:
     (folder.parent / "curve.csv").write_text("")
     assert load_folder(str(folder.parent), game("busy-aces")).name == folder.parent.name
     assert load_folder(str(folder), game("busy-aces")).name == "model"
-
-
-def test_actions_are_drawn_by_their_probability() -> None:
-    class Same(DenseNetwork):
-        def forward(self, observations: th.Tensor) -> tuple[th.Tensor, th.Tensor]:
-            scores = th.tensor([5.0, 0.0, 1.0, -1.0])
-            return scores.expand(len(observations), 4).clone(), th.zeros(len(observations), 1)
-
-    player = NetworkPlayer(Same(), SPEC, "same")
-    masks = np.tile(np.array([0, 1, 1, 1], dtype=np.int8), (20_000, 1))
-    shares = np.bincount(player(np.zeros((20_000, 1)), masks), minlength=4) / 20_000
-    expected = np.exp(np.array([-np.inf, 0, 1, -1]))
-    assert shares == pytest.approx(expected / expected.sum(), abs=0.02)
-    again = NetworkPlayer(Same(), SPEC, "same")
-    first, second, third = (p(np.zeros((50, 1)), masks[:50]).tolist() for p in (again, again, player))
-    assert first != second and first != third
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
@@ -164,70 +137,23 @@ def test_explain_returns_the_probabilities_and_values(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------- what is refused
 
 
-def test_a_model_of_another_layout_is_refused(folder: Path, refuses: Refuses) -> None:
-    here = game("eights-down", moves="supermove")
-    refuses(
-        lambda: load_model(folder, game("eights-down")),
-        "Solitaire/BusyAces-v0 with moves='supermove'",
-        f"this game has observation size {here.observation_size} and {here.num_actions} actions",
-    )
-
-
-def edit(folder: Path, **values: Any) -> None:
-    card = json.loads((folder / "model.json").read_text()) | values
-    (folder / "model.json").write_text(
-        json.dumps({key: value for key, value in card.items() if value != "gone"})
-    )
-
-
-def test_weights_of_another_value_head_are_refused(folder: Path, refuses: Refuses) -> None:
-    weights = load_file(folder / "model.safetensors")
-    wrong = {"value_head.weight": th.zeros(1, 9), "value_head.bias": th.zeros(1)}
-    save_file(weights | wrong, folder / "model.safetensors")
-    refuses(lambda: load_model(folder, game("busy-aces")), "model.safetensors", "size mismatch")
-    save_file(weights | {"value_head.weight": th.zeros(1, 16)}, folder / "model.safetensors")
-    refuses(lambda: load_model(folder, game("busy-aces")), "not weights of this network", "bias")
-
-
-def truncate(path: Path, size: int) -> None:
-    path.write_bytes(path.read_bytes()[:size])
-
-
-def change(folder: Path, how: Callable[[th.Tensor], th.Tensor]) -> None:
-    tensors = load_file(folder / "model.safetensors")
-    save_file({name: how(tensor) for name, tensor in tensors.items()}, folder / "model.safetensors")
-
-
 WEIGHTS, CARD = "model.safetensors", "model.json"
-ODD = {"observation": "cards"}
 
 
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (lambda folder: (folder / CARD).unlink(), [CARD, "cannot be read"]),
         (lambda folder: (folder / WEIGHTS).unlink(), [WEIGHTS, "not found"]),
-        (lambda folder: truncate(folder / WEIGHTS, 3000), [WEIGHTS, "not a whole safetensors file"]),
-        (lambda folder: truncate(folder / CARD, 100), [CARD, "not JSON"]),
-        (lambda folder: edit(folder, sizes="gone"), [CARD, "missing: sizes"]),
-        (lambda folder: edit(folder, network="cube"), [CARD, "format 1"]),
-        (lambda folder: edit(folder, layout={}), [CARD, "damaged"]),
-        (
-            lambda folder: edit(folder, layout=ODD, layout_hash=layout_hash(ODD)),
-            ["None actions", "315 actions"],
-        ),
-        (lambda folder: edit(folder, moves="fly"), ["'fly'", "'supermove'"]),
-        (lambda folder: edit(folder, sizes={"length": 3}), [CARD, "{'length': 3}", "'mlp'"]),
-        (lambda folder: edit(folder, sizes={"width": 1}), [CARD, "width is 1", "from 2 to"]),
-        (lambda folder: edit(folder, sizes={"hidden": [16], "dig_out": 2**40}), [CARD, "dig_out is"]),
-        (
-            lambda folder: edit(folder, sizes={"rollout_lookahead": 1001}),
-            [CARD, "rollout_lookahead is 1001", "1 to 1000"],
-        ),
+        (lambda folder: edit_card(folder, network="cube"), [CARD, "format 1"]),
+        (lambda folder: edit_card(folder, sizes={"length": 3}), [CARD, "{'length': 3}", "'mlp'"]),
+        (lambda folder: edit_card(folder, sizes={"width": 1}), [CARD, "width is 1", "from 2 to"]),
         # A network of these sizes would fill the memory before the mismatch is found.
-        (lambda folder: edit(folder, sizes={"width": 20_000}), [CARD, "more numbers than the weights"]),
-        (lambda folder: change(folder, lambda t: t * th.nan), [WEIGHTS, "finite 32-bit floats"]),
-        (lambda folder: edit(folder, sizes={"hidden": [10]}), [WEIGHTS, "size mismatch"]),
+        (lambda folder: edit_card(folder, sizes={"width": 20_000}), [CARD, "more numbers than the weights"]),
+        (lambda folder: edit_card(folder, sizes={"hidden": [10]}), [WEIGHTS, "size mismatch"]),
+        (
+            lambda folder: edit_weights(folder, value_head__weight=np.zeros((1, 9), dtype=np.float32)),
+            [WEIGHTS, "not weights of this network"],
+        ),
     ],
 )
 def test_damaged_models_are_refused(
@@ -240,59 +166,35 @@ def test_damaged_models_are_refused(
 # --------------------------------------------------------------------------------------- SB3 zips
 
 
-def sb3_zip(path: Path, **settings: Any) -> Path:
-    env = SolitaireVecEnv("busy-aces", 1, **settings)
+def test_a_zip_needs_trust_model(tmp_path: Path, refuses: Refuses) -> None:
+    path = tmp_path / "mine.zip"
+    env = SolitaireVecEnv("busy-aces", 1, observation="features", moves="supermove")
     MaskablePPO("MlpPolicy", env, n_steps=8, policy_kwargs={"net_arch": [8]}, device="cpu").save(path)
-    return path
-
-
-@pytest.mark.parametrize(
-    "settings", [{}, {"moves": "supermove"}, {"observation": "features", "moves": "supermove"}], ids=str
-)
-def test_a_zip_needs_trust_model(tmp_path: Path, settings: dict[str, str], refuses: Refuses) -> None:
-    path = sb3_zip(tmp_path / "mine.zip", **settings)
     refuses(lambda: make_policy(str(path), game("busy-aces")), str(path), "run code", "--trust-model")
-    games = []
-    for _ in range(2):
-        player = make_policy(str(path), game("busy-aces"), trust_model=True)
-        assert (player.name, player.moves, player.observation) == (
-            ("mine", settings.get("moves", "one card"), settings.get("observation", "cards"))
-        )
-        games.append(play(player))
-    assert games[0] == games[1]
+    players = [make_policy(str(path), game("busy-aces"), trust_model=True) for _ in range(2)]
+    assert (players[0].name, players[0].moves, players[0].observation) == ("mine", "supermove", "features")
+    assert play(players[0]) == play(players[1])
     with pytest.raises(ValueError, match="eights-down has observations of"):
         make_policy(str(path), game("eights-down"), trust_model=True)
 
 
 class CreatesFile:
-    """Creates a file when it is unpickled."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    """Creates a file in the working directory when it is unpickled."""
 
     def __reduce__(self) -> Any:
-        return (os.mkdir, (str(self.path),))
+        return (os.mkdir, ("it-ran",))
 
 
-def test_a_malicious_zip_does_not_run(tmp_path: Path, refuses: Refuses) -> None:
-    trace = tmp_path / "it-ran"
-    evil = {":type:": "x", ":serialized:": base64.b64encode(cloudpickle.dumps(CreatesFile(trace))).decode()}
-    path = tmp_path / "evil.zip"
+def test_a_malicious_zip_does_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refuses: Refuses
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path, trace = tmp_path / "evil.zip", tmp_path / "it-ran"
+    evil = {":type:": "x", ":serialized:": base64.b64encode(cloudpickle.dumps(CreatesFile())).decode()}
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("data", json.dumps({"policy_class": evil}))
     refuses(lambda: make_policy(str(path), game("busy-aces")), str(path), "run code", "--trust-model")
     assert not trace.exists()
     # The zip does run code when it is opened with trust.
-    refuses(
-        lambda: make_policy(str(path), game("busy-aces"), trust_model=True),
-        str(path),
-        "not a MaskablePPO zip",
-    )
+    refuses(lambda: make_policy(str(path), game("busy-aces"), trust_model=True), "not a MaskablePPO zip")
     assert trace.exists()
-
-
-def test_other_files_are_refused(tmp_path: Path, refuses: Refuses) -> None:
-    path = tmp_path / "model.pt"
-    path.write_bytes(b"")
-    refuses(lambda: make_policy(str(path), game("busy-aces"), trust_model=True), str(path), "an SB3 zip")
-    refuses(lambda: make_policy(str(tmp_path), game("busy-aces")), str(tmp_path / "model.json"))
