@@ -9,9 +9,7 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -31,14 +29,12 @@ from agents.learners import training
 from agents.learners.factory import make_model
 from agents.learners.initial_weights import initial_weights_of
 from agents.learners.training_env import MAX_FORCED, make_env
-from agents.networks import MovesNetwork
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
 from agents.runs.config_files import dump_config, load_config
 from agents.runs.folders import CURVE_COLUMNS, new_run
-from agents.runs.models import load_model, save_model
+from agents.runs.models import save_model
 from agents.train import main
 from solitaire_env import SolitaireEnv
-from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import read_games
 from solitaire_env.move_features.autoplay import SafeAutoplay
@@ -48,6 +44,7 @@ from tests.conftest import Refuses
 
 ROOT = Path(__file__).parents[2]
 STEPS = 2048
+CHECKPOINT = "checkpoint.safetensors"
 MAX_STEP = 8 * (1 + MAX_FORCED)
 """Maximum of the steps that one step of the environment counts."""
 VALUES: dict[str, Any] = {
@@ -114,7 +111,7 @@ def run(trained: tuple[Path, Outcome], tmp_path: Path) -> Path:
 
 
 def progress(run: Path) -> dict[str, Any]:
-    with safe_open(run / "checkpoint.safetensors", framework="pt") as file:
+    with safe_open(run / CHECKPOINT, framework="pt") as file:
         return json.loads(file.metadata()["progress"])
 
 
@@ -134,32 +131,18 @@ def assert_monotone(rows: list[dict[str, str]]) -> None:
 def test_train_writes_a_run_folder(trained: tuple[Path, Outcome]) -> None:
     run, outcome = trained
     assert outcome.status == 0 and (run / "evaluation.txt").read_text() in outcome.out
-    assert f"--policy {run}" in outcome.out and "2,048 steps" in outcome.err
-    assert sorted(path.name for path in run.iterdir()) == [
-        "best_game.txt",
-        "checkpoint.safetensors",
-        "config.yaml",
-        "curve.csv",
-        "curve.png",
-        "evaluation",
-        "evaluation.txt",
-        "logs",
-        "model",
-        "versions.json",
-    ]
+    assert {path.name for path in run.iterdir()} == {
+        "best_game.txt", CHECKPOINT, "config.yaml", "curve.csv", "curve.png", "evaluation", "evaluation.txt",
+        "logs", "model", "versions.json",
+    }  # fmt: skip
     assert load_config(run / "config.yaml") == make_config({"env": "Solitaire/BusyAces-v0", **VALUES}, "test")
     versions = json.loads((run / "versions.json").read_text())
-    assert versions["torch"] == version("torch") and versions["solitaire-env"]
-    assert versions["processor"] and versions["processors"] == os.cpu_count() and versions["threads"] == 1
-    assert (run / "curve.png").read_bytes().startswith(b"\x89PNG")
-    assert [path.name.partition(".")[0] for path in (run / "logs").iterdir()] == ["events"]
+    assert versions["torch"] == version("torch") and versions["processors"] == os.cpu_count()
     rows = curve(run)
     assert_monotone(rows)
     assert tuple(rows[0]) == CURVE_COLUMNS and int(rows[-1]["steps"]) < STEPS + MAX_STEP
-    assert (
-        STEPS <= progress(run)["steps"] < STEPS + MAX_STEP
-        and progress(run)["games"] >= int(rows[-1]["games"]) > 5
-    )
+    assert STEPS <= progress(run)["steps"] < STEPS + MAX_STEP
+    assert progress(run)["games"] >= int(rows[-1]["games"]) > 5
 
 
 def test_train_evaluates_all_policies(trained: tuple[Path, Outcome], tmp_path: Path) -> None:
@@ -197,76 +180,28 @@ def test_resume_continues_steps_and_curve(run: Path) -> None:
     outcome = command(f"--resume={run}", "--total-steps", str(STEPS + 1024), "--eval-deals", "0:2", "--quiet")
     assert outcome.status == 0, outcome.err
     after, rows = progress(run), curve(run)
-    assert (
-        STEPS <= before["steps"] < STEPS + MAX_STEP
-        and STEPS + 1024 <= after["steps"] < STEPS + 1024 + MAX_STEP
-    )
+    assert STEPS + 1024 <= after["steps"] < STEPS + 1024 + MAX_STEP
     assert after["seconds"] > before["seconds"] and after["games"] > before["games"]
     assert rows[: len(old_rows)] == old_rows and len(rows) > len(old_rows)
     assert_monotone(rows)
     assert load_config(run / "config.yaml").total_steps == STEPS + 1024
-    assert load_config(run / "config.yaml").width == VALUES["width"]
     assert len(read_games(run / "evaluation" / "busy-aces-1.jsonl")) == 2
 
 
 def test_checkpoint_restores_weights_and_moments(tmp_path: Path) -> None:
     config = make_config(VALUES, "test")
-
-    def fresh(seed: int) -> Any:
-        env = make_env(config)
-        model = make_model(config, env)
-        model.set_random_seed(seed)
-        return model
-
-    first, second = fresh(0), fresh(1)
+    first, second = (make_model(replace(config, seed=seed), make_env(config)) for seed in (0, 1))
     first.learn(512)
     progress = {"steps": 7, "seconds": 1.5, "games": 3}
-    with th.no_grad():
-        for weights in second.policy.parameters():
-            weights += 1
     save_checkpoint(tmp_path / "checkpoint", first, progress)
     assert load_checkpoint(tmp_path / "checkpoint", second) == progress
     for name, weights in first.policy.state_dict().items():
-        assert (second.policy.state_dict()[name] == weights).all(), name
-    moments = [model.policy.optimizer.state_dict() for model in (first, second)]
-    assert moments[0]["state"].keys() == moments[1]["state"].keys() and len(moments[0]["state"]) > 10
-    for index, state in moments[0]["state"].items():
+        assert th.equal(second.policy.state_dict()[name], weights), name
+    moments, loaded = (model.policy.optimizer.state_dict()["state"] for model in (first, second))
+    assert moments.keys() == loaded.keys() and len(moments) > 10
+    for index, state in moments.items():
         for name, value in state.items():
-            assert (moments[1]["state"][index][name] == value).all()
-    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
-
-
-@pytest.mark.slow
-def test_resume_after_kill_9(tmp_path: Path) -> None:
-    """The curve is that of one training: rows after the checkpoint are written again, none occurs twice."""
-    options = ["--total-steps", str(10**9), "--checkpoint-minutes", "1e-3"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "agents.train", str(config_file(tmp_path)), *options, "--runs", str(tmp_path)],
-        cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    run = tmp_path / "busy-aces-1"
-    try:
-        end = time.monotonic() + 120
-        while time.monotonic() < end and process.poll() is None:
-            if (run / "checkpoint.safetensors").exists() and progress(run)["steps"] > 2048:
-                break
-            time.sleep(0.02)
-    finally:
-        process.kill()
-        _, err = process.communicate()
-    assert process.returncode == -signal.SIGKILL, err
-    kept = progress(run)
-    old = [row for row in curve(run) if int(row["steps"]) <= kept["steps"]]
-    goal = kept["steps"] + 1024
-    outcome = command("--resume", run, "--total-steps", goal, "--eval-deals", "0:2", "--quiet")
-    assert outcome.status == 0, outcome.err
-    rows = curve(run)
-    assert rows[: len(old)] == old and len(rows) > len(old) > 5
-    assert_monotone(rows)
-    steps = np.diff([int(row["steps"]) for row in rows])
-    assert (steps >= 256).all() and (steps < 2 * 256).all()  # no row is missing
-    after = progress(run)
-    assert after["steps"] >= goal and after["games"] >= kept["games"] and after["seconds"] > kept["seconds"]
+            assert (loaded[index][name] == value).all()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -295,38 +230,20 @@ def truncate(path: Path, size: int) -> None:
     path.write_bytes(path.read_bytes()[:size])
 
 
-def swap(run: Path) -> None:
-    """Replace the checkpoint with another file of tensors."""
-    shutil.copy(run / "model/model.safetensors", run / "checkpoint.safetensors")
-
-
 def configure(run: Path, **values: Any) -> None:
     """Change the stored configuration of a run."""
     config = replace(load_config(run / "config.yaml"), **values)
     (run / "config.yaml").write_text(dump_config(config))
 
 
-CHECKPOINT = "checkpoint.safetensors"
-
-
 @pytest.mark.parametrize(
     ("damage", "options", "words"),
     [
-        (
-            lambda run: configure(run, width=16),
-            [],
-            [CHECKPOINT, "not a checkpoint of this configuration", "size mismatch"],
-        ),
-        (
-            lambda run: configure(run, env="eights-down"),
-            [],
-            [CHECKPOINT, "not a checkpoint of this configuration", "another layout"],
-        ),
+        (lambda run: configure(run, width=16), [], ["not a checkpoint of this configuration"]),
+        (lambda run: configure(run, env="eights-down"), [], [CHECKPOINT, "another layout"]),
         (None, ["--env", "eights-down"], ["env is 'eights-down'", "'Solitaire/BusyAces-v0'", "--init-from"]),
         (None, ["--learner", "pqn"], ["learner is 'pqn', in the resumed run 'ppo'", "minutes, total_steps"]),
-        (lambda run: (run / CHECKPOINT).unlink(), [], [CHECKPOINT, "not found"]),
         (lambda run: truncate(run / CHECKPOINT, 5000), [], [CHECKPOINT, "not a whole safetensors file"]),
-        (swap, [], [CHECKPOINT, "not a checkpoint"]),
         (lambda run: (run / "config.yaml").unlink(), [], ["config.yaml", "cannot be read"]),
     ],
 )
@@ -369,13 +286,9 @@ def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["no-such.yaml"], ["no-such.yaml", "cannot be read"]),
         (["tiny.yaml", "--env=busy-ace"], ["'busy-ace'", "busy-aces"]),
         (["tiny.yaml", "--gamma", "3"], ["command line: gamma is 3.0", "0 to 1"]),
-        (
-            ["tiny.yaml", "--device", "cuda:99"],
-            ["'cuda:99'", "this machine does not have", "allowed: auto, cpu"],
-        ),
+        (["tiny.yaml", "--device", "cuda:99"], ["'cuda:99'", "this machine does not have", "auto, cpu"]),
     ],
 )
 def test_wrong_options_are_refused(
@@ -544,32 +457,6 @@ def test_forced_moves_are_played_in_the_same_step(env: str) -> None:
     assert sent > 20 and forced > 20
 
 
-def test_a_model_plays_safe_autoplay(tmp_path: Path, refuses: Refuses) -> None:
-    config = make_config({"env": "eights-down", "safe_autoplay": True}, "test")
-    network = MovesNetwork(config.game)
-    save_model(
-        tmp_path, network, config.game, kind="moves", sizes=config.network_sizes, steps=0, safe_autoplay=True
-    )
-    player = load_model(tmp_path, config.game)
-    batch = Batch(GameSpec(config.variant), 16)
-    batch.deal(np.arange(16), list(range(16)))
-    random = np.random.default_rng(0)
-    kept = 0
-    for _ in range(40):
-        observations, masks = batch.observations(), batch.state.mask
-        sure = SafeAutoplay(config.game).moves(observations, masks)
-        probabilities, _ = player.explain(observations, masks)
-        actions = player(observations, masks, uniforms=random.random(16))
-        assert (actions[sure >= 0] == sure[sure >= 0]).all()
-        assert np.allclose(probabilities[sure >= 0, sure[sure >= 0]], 1)
-        kept += int((sure >= 0).sum())
-        batch.step(actions, batch.everyone)
-    assert kept > 5
-    card = json.loads((tmp_path / "model.json").read_text())
-    (tmp_path / "model.json").write_text(json.dumps(card | {"safe_autoplay": 1}))
-    refuses(lambda: load_model(tmp_path, config.game), "safe_autoplay is 1", "true and false")
-
-
 def test_training_starts_from_the_linear_policy() -> None:
     config = make_config({"env": "busy-aces", **VALUES, "init_linear_temperature": 2.0}, "test")
     env = make_env(config)
@@ -607,17 +494,11 @@ def test_training_starts_from_the_mean_of_several_models(tmp_path: Path, refuses
 
 @pytest.mark.slow
 def test_only_the_value_learns_during_warmup(tmp_path: Path) -> None:
-    changed = []
-    for value_warmup_steps in (512, 2048):
-        runs = tmp_path / str(value_warmup_steps)
-        more = ("--value-warmup-steps", str(value_warmup_steps), "--total-steps", "1280", "--eval-deals", "0")
-        assert command(config_file(tmp_path), "--runs", runs, *more, "--quiet").status == 0
-        tensors = load_file(runs / "busy-aces-1" / CHECKPOINT)
-        config = load_config(runs / "busy-aces-1" / "config.yaml")
-        env = make_env(config)
-        model = make_model(config, env)
-        begun = model.policy.state_dict()
-        changed.append({name for name, w in begun.items() if not th.equal(w, tensors[f"policy/{name}"])})
+    more = ("--value-warmup-steps", "2048", "--total-steps", "1280", "--eval-deals", "0", "--quiet")
+    assert command(config_file(tmp_path), "--runs", tmp_path, *more).status == 0
+    tensors = load_file(tmp_path / "busy-aces-1" / CHECKPOINT)
+    config = load_config(tmp_path / "busy-aces-1" / "config.yaml")
+    begun = make_model(config, make_env(config)).policy.state_dict()
+    changed = {name for name, weights in begun.items() if not th.equal(weights, tensors[f"policy/{name}"])}
     value = {"value_net.weight", "value_net.bias"} | {name for name in begun if ".to_value." in name}
-    assert changed[1] == value
-    assert changed[0] > value
+    assert changed == value
