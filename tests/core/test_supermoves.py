@@ -16,6 +16,7 @@ from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Build, SequenceBuild, Variant
 from solitaire_env.policies.drawing import draw
 from solitaire_env.testing import check_supermoves
+from solitaire_env.variants import get_variant
 from tests.conftest import Refuses
 from tests.games import COMPILED, FURTHER
 from tests.reference import builds
@@ -91,3 +92,7 @@ def test_a_card_that_worries_back_is_one_move(refuses: Refuses) -> None:
     sequences = Batch(GameSpec(FURTHER["small-klondike"]), 1)
     sequences.deal(np.array([0]), [0])
     refuses(lambda: sequences.expand(0, 0), "small-klondike", "only supermoves")
+
+
+def test_games_that_fill_spaces_have_no_supermoves(refuses: Refuses) -> None:
+    refuses(lambda: GameSpec(get_variant("corona")).seen(moves="supermove"), "supermove", "does not fill")
