@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from agents.commands.leaderboard import main
-from agents.evaluate import main as evaluate_main
 from agents.reports import family, pages, stored
-from agents.reports.model_card import model_card
 from agents.reports.solver_results import SolverResult, contradictions, solver_results
 from agents.reports.stored import About, read_entries, read_leaderboard, read_rows
 from agents.reports.tables import against, signed_rank
-from solitaire_env.evaluation import draw, evaluate, mcnemar, read_games
+from solitaire_env.evaluation import evaluate, mcnemar, read_games
 from solitaire_env.policies import shipped
 from tests.conftest import Refuses
 from tests.games import THE_FIVE
@@ -37,16 +33,6 @@ class Mine:
 
     def __call__(self, observations: Any, masks: Any) -> Any:
         return masks.argmax(1)
-
-
-class Dice:
-    """A stochastic policy that does not declare it: its games depend on the order of the calls."""
-
-    def __init__(self, spec: Any) -> None:
-        self.random = np.random.default_rng(0)
-
-    def __call__(self, observations: Any, masks: Any) -> Any:
-        return draw(masks, self.random.random(len(masks)))
 
 
 @pytest.fixture
@@ -82,18 +68,10 @@ def test_whole_pages_have_every_entry() -> None:
 
 
 def test_replay_reproduces_stored_games(capsys: pytest.CaptureFixture[str]) -> None:
-    for entry in ("busy-aces/linear", "forty-bandits/random", "eights-down/greedy"):
-        assert main(["replay", entry, "--quiet", "--deals", "990:1000", "--num-envs", "3"]) == 0
-    assert capsys.readouterr().out.count("10 of 10 games equal the stored ones") == 3
+    assert main(["replay", "forty-bandits/random", "--quiet", "--deals", "990:1000", "--num-envs", "3"]) == 0
+    assert "10 of 10 games equal the stored ones" in capsys.readouterr().out
     supermoves = ["busy-aces/greedy-supermoves", "--policy", "greedy"]
     assert main(["replay", *supermoves, "--deals", "5:9", "--quiet"]) == 0
-
-
-@pytest.mark.slow
-def test_shipped_policies_reproduce_their_stored_games(capsys: pytest.CaptureFixture[str]) -> None:
-    for game in shipped.shipped_games():
-        replay = ["replay", f"{game}/shipped", "--deals", "500:503", "--num-envs", "2"]
-        assert main([*replay, "--quiet"]) == 0, capsys.readouterr().err
 
 
 def test_policies_have_won_no_deal_that_is_proved_unwinnable() -> None:
@@ -133,14 +111,6 @@ def test_add_stores_games_and_write_updates_the_tables(
     assert before == {path: path.read_bytes() for path in board.glob("*.*")}
 
 
-def test_rows_equal_those_of_the_evaluation(board: Path, tmp_path: Path) -> None:
-    assert add("random") == 0
-    command = ["--policy", "random", "--env", "eights-down", "--deals", "3:9", "--num-envs", "2", "--quiet"]
-    assert evaluate_main([*command, "--games", str(tmp_path / "games.jsonl")]) == 0
-    [entry] = read_leaderboard()["eights-down"]
-    assert read_games(tmp_path / "games.jsonl") == list(entry.games[3:9])
-
-
 def test_moves_sets_the_action_set_of_an_open_policy(board: Path) -> None:
     assert add("super", "--policy", "greedy", "--moves", "supermove", game="busy-aces") == 0
     [entry] = read_leaderboard()["busy-aces"]
@@ -150,15 +120,13 @@ def test_moves_sets_the_action_set_of_an_open_policy(board: Path) -> None:
     assert main(["replay", "busy-aces/super", "--policy", "greedy", "--deals", "0:12", "--quiet"]) == 0
 
 
-def test_replay_finds_different_games(board: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    policy = "tests.agents.commands.test_leaderboard:Dice"
-    assert add("dice", "--policy", policy, "--made", "dice") == 0
-    replay = ["replay", "eights-down/dice", "--policy", policy, "--quiet", "--deals"]
-    assert main([*replay, "0:12", "--num-envs", "1"]) == 1
+def test_replay_finds_different_games(capsys: pytest.CaptureFixture[str]) -> None:
+    replay = ["replay", "eights-down/greedy", "--policy", "random", "--quiet", "--deals"]
+    assert main([*replay, "0:12"]) == 1
     out, err = capsys.readouterr()
     assert "of 12 games equal the stored ones" in out and err.startswith("different: deals [")
-    assert main([*replay, "0:13"]) == 2
-    assert "deal 12" in capsys.readouterr().err
+    assert main([*replay, "50000"]) == 2
+    assert "deal 50000" in capsys.readouterr().err
 
 
 def test_ablations_are_compared_with_the_first(board: Path) -> None:
@@ -286,35 +254,19 @@ def test_the_paired_test_depends_on_wins() -> None:
     assert signed_rank(lost, lost) == 1.0
 
 
-def test_signed_rank_equals_the_exact_distribution() -> None:
-    """The expected p comes from counting all signs of the ranks."""
-    games = read_leaderboard()["busy-aces"][0].standard[:8]
-    other = [replace(game, cards_home=game.cards_home - k) for k, game in enumerate(games, 1)]
-    # All eight differences have the same sign: 2 of the 2 ** 8 outcomes are as extreme.
-    assert math.isclose(signed_rank(games, other), 2 / 2**8)
-
-
-def test_cards_name_the_runs_that_a_training_starts_from() -> None:
-    for game in ("freecell", "klondike-draw-3"):
-        card = model_card(shipped.SHIPPED / game, None)
-        assert f"weights/{game}/history/1/config.yaml\n" in card
-        assert f"weights/{game}/config.yaml --init-from runs/family-1\n" in card
-
-
 def test_the_network_of_many_games_is_compared_with_greedy() -> None:
+    """By games won, and where these intervals overlap, by cards home."""
     names = [variant.name for variant in family.VARIANTS[:4]]
-    shares = {
+    results = {
         "network": [(90, 0.9), (1, 0.2), (0, 0.5), (0, 0.3)],
         "greedy": [(10, 0.5), (60, 0.8), (0, 0.2), (0, 0.3)],
     }
     rows = {
         policy: {
-            name: family.Row(
-                name, policy, "one card", "0" * 16, "0:100", 100, won, home, (home - 0.01, home + 0.01), 0.0
-            )
+            name: family.Row(name, policy, "", "", "0:100", 100, won, home, (home - 0.01, home + 0.01), 0.0)
             for name, (won, home) in zip(names, of_policy, strict=True)
         }
-        for policy, of_policy in shares.items()
+        for policy, of_policy in results.items()
     }
     text = family.compared(rows, names)
     assert f"better in 2 of 4 games, and worse in 1: {family.VARIANTS[1].title}. " in text

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from agents import train
 from agents.commands import leaderboard
 from agents.commands.ship import CURVE_ROWS, main, thinned
 from agents.reports import stored as results
-from agents.reports.plots import read_curve
 from agents.reports.stored import read_leaderboard, weights_hash
 from agents.runs.config_files import load_config
 from agents.runs.folders import history_of
@@ -107,22 +105,18 @@ def test_ship_copies_the_history_of_initial_networks(
 ) -> None:
     folder = places / "policies" / "busy-aces"
     first, *others = runs / "busy-aces-1", *(tmp_path / f"busy-aces-{number}" for number in (1, 2, 3, 4))
-    side_by_side = f"{others[0]},{others[1]}"
-    for seed, start in enumerate((first, first, side_by_side, others[2])):
-        command = [
-            runs / "tiny.yaml",
-            "--runs",
-            tmp_path,
-            "--init-linear-temperature",
-            "None",
-            "--init-from",
-            start,
-        ]
-        assert train.main([*map(str, command), "--seed", str(seed), "--quiet"]) == 0
+    command = [
+        str(runs / "tiny.yaml"),
+        "--runs",
+        str(tmp_path),
+        "--init-linear-temperature",
+        "None",
+        "--quiet",
+    ]
+    for seed, start in enumerate((first, first, f"{others[0]},{others[1]}", others[2])):
+        assert train.main([*command, "--init-from", str(start), "--seed", str(seed)]) == 0
     # A common ancestor is recorded once, and records refer to records.
     assert [path.name for path in history_of(others[3])] == ["1", "2", "3", "4"]
-    for record, run in zip(history_of(others[3]), (first, *others[:3]), strict=True):
-        assert (record / "curve.csv").read_bytes() == (run / "curve.csv").read_bytes()
     told = [load_config(record / "config.yaml").init_from for record in history_of(others[3])]
     assert told == [None, "history/1", "history/1", "history/2,history/3"]
 
@@ -140,15 +134,8 @@ def test_ship_copies_the_history_of_initial_networks(
     assert load_config(folder / "config.yaml").init_from == "history/4"
     assert str(tmp_path) not in "".join(path.read_text() for path in folder.rglob("*.yaml"))
     (entry,) = read_leaderboard()["busy-aces"]
-    training = entry.about.training
-    assert training is not None and 5 * 512 <= training.steps < 10 * 512
-    minutes = sum(read_curve(part)[-1]["minutes"] for part in (folder, *history_of(folder)))
-    assert training.minutes == pytest.approx(minutes, abs=0.01)
+    assert entry.about.training is not None and 5 * 512 <= entry.about.training.steps < 10 * 512
     assert leaderboard.main(["check"]) == 0
-
-    assert shipping(others[2], "--force") == 0
-    card = (folder / "README.md").read_text()
-    assert "| initialized from | the mean of `history/2/` and `history/3/` |" in card
 
     shutil.rmtree(others[3] / "history")
     assert "not recorded" in refused(capsys, others[3], "--force")
@@ -184,7 +171,4 @@ def test_thinned_keeps_the_first_and_last_row(tmp_path: Path) -> None:
         path.write_text("steps,won\n" + "".join(f"{k},{k / 7:.3f}\n" for k in range(rows)))
         head, *kept = csv.reader(thinned(path).splitlines())
         assert head == ["steps", "won"] and len(kept) == min(rows, CURVE_ROWS)
-        steps = [int(row[0]) for row in kept]
-        assert steps[0] == 0 and steps[-1] == rows - 1
-        gaps = {b - a for a, b in pairwise(steps)}
-        assert max(gaps, default=1) <= max(1, rows / CURVE_ROWS) + 1
+        assert [int(row[0]) for row in (kept[0], kept[-1])] == [0, rows - 1]
