@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch as th
 from torch import nn
@@ -20,7 +19,6 @@ from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import evaluate
 from solitaire_env.policies import load_policy
 from tests.conftest import Refuses
-from tests.move_features.test_moves import played
 
 
 class OfMoves(FeaturesNetwork):
@@ -78,19 +76,6 @@ def test_a_custom_network_trains_and_is_loaded(
     again = make_policy(str(tmp_path), GameSpec(CONFIG.variant), trust_model=True)
     again.name = policy.name
     assert evaluate(again, "busy-aces", range(3), max_episode_steps=60).games == games
-
-
-def test_cached_positions_score_the_same() -> None:
-    batch = played(CONFIG.variant, 10, size=6)
-    observations, masks = batch.observations().copy(), batch.state.mask.copy()
-    network = OfMoves(batch.spec)
-    cache = network.make_cache()
-    rows = cache.add(observations, masks)
-    seen, again = network.score(th.from_numpy(observations), masks), network.score_cached(cache, rows)
-    for one, other in zip(seen, again, strict=True):
-        th.testing.assert_close(one, other)
-    th.testing.assert_close(network.value(th.from_numpy(observations)), seen.features)
-    assert np.array_equal(np.stack(masks.nonzero()), np.stack([seen.games.numpy(), seen.actions.numpy()]))
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import torch as th
 
-from agents.networks import NETWORKS, MovesNetwork
+from agents.networks import NETWORKS, MlpNetwork, MovesNetwork
 from agents.networks import feature_cache as cache_module
 from agents.networks.feature_cache import FeatureCache, ObservationCache
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.variants import get_variant
+from tests.agents.networks.test_custom import OfMoves
 from tests.games import THE_FIVE
 
 NAMES = [*THE_FIVE, "yukon", "penguin", "zebra"]
@@ -98,19 +99,20 @@ def test_scores_and_gradients_equal_those_of_torch(name: str, hidden: tuple[int,
         th.testing.assert_close(gradients[name], weights.grad, rtol=2e-3, atol=2e-3)
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
-def test_cached_positions_score_like_observations(kind: str) -> None:
+@pytest.mark.parametrize("kind", [*NETWORKS.values(), OfMoves])
+def test_cached_positions_score_like_observations(kind: Any) -> None:
     """After ``choose``, only the chosen moves have scores."""
     th.manual_seed(0)
-    network = NETWORKS[kind](GameSpec(get_variant("forty-bandits")))
+    network = kind(GameSpec(get_variant("forty-bandits")))
     cache: Any = network.make_cache()
-    assert isinstance(cache, FeatureCache if kind == "moves" else ObservationCache)
+    assert isinstance(cache, ObservationCache if kind is MlpNetwork else FeatureCache)
     steps = played("forty-bandits")
     for step in steps:
         cache.add(*step)
     observations, masks = (np.concatenate(parts) for parts in zip(*steps, strict=True))
     rows = np.array([5, 3, 100, 3])
     expected = network.score(th.from_numpy(observations[rows]), masks[rows])
+    th.testing.assert_close(network.value(th.from_numpy(observations[rows])), expected.features)
     found = network.score_cached(cache, rows)
     for mine, other in zip(found, expected, strict=True):
         th.testing.assert_close(mine, other, rtol=1e-4, atol=1e-5)

@@ -11,44 +11,29 @@ from sb3_contrib import MaskablePPO
 
 from agents.networks import NETWORKS, MlpNetwork, MovesNetwork
 from agents.networks.sb3_policy import NetworkPolicy
-from solitaire_env.core.batch import Batch
-from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.policies.linear import Linear
 from solitaire_env.sb3 import SolitaireVecEnv
-from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
+from tests.policies.model_folders import played, spec_of
 
 GAMES = ("busy-aces", "eights-down", "klondike", "zebra")
 TOLERANCE = {"rtol": 1e-4, "atol": 1e-5}
 
 
-def positions(variant: Variant, steps: int = 60, size: int = 16, **settings: Any) -> th.Tensor:
-    """Observations of games after some random moves."""
-    return th.from_numpy(_played(variant, steps, size, **settings).observations().copy())
-
-
-def _played(variant: Variant, steps: int, size: int, **settings: Any) -> Batch:
-    batch = Batch(GameSpec(variant, Settings(**settings)), size)
-    batch.deal(np.arange(size), range(size))
-    random = np.random.default_rng(0)
-    for _ in range(steps):
-        mask = batch.state.mask
-        batch.step((mask * (1 - random.random(mask.shape))).argmax(1), batch.everyone)
-    return batch
-
-
-def masks_of(variant: Variant, steps: int = 60, size: int = 16, **settings: Any) -> Any:
-    """The masks of the same games."""
-    return _played(variant, steps, size, **settings).state.mask.copy()
+def positions(spec: GameSpec, size: int = 16) -> tuple[th.Tensor, Any]:
+    """Observations and masks of games after some random moves."""
+    batch = played(spec, 60, size)
+    return th.from_numpy(batch.observations().copy()), batch.state.mask.copy()
 
 
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("kind", NETWORKS)
 @th.no_grad()
 def test_rows_are_scored_independently(name: str, kind: str) -> None:
-    network = NETWORKS[kind](GameSpec(get_variant(name)))
-    observations, masks = positions(get_variant(name), size=4), masks_of(get_variant(name), size=4)
+    network = NETWORKS[kind](spec_of(name))
+    observations, masks = positions(spec_of(name), size=4)
     together = network.score(observations, masks)
     for k in range(4):
         alone = network.score(observations[k : k + 1], masks[k : k + 1])
@@ -60,30 +45,15 @@ def test_rows_are_scored_independently(name: str, kind: str) -> None:
     assert together.scores.isfinite().all() and together.features.isfinite().all()
 
 
-@pytest.mark.parametrize("name", GAMES)
-@pytest.mark.parametrize("kind", NETWORKS)
-def test_gradient_reaches_every_parameter(name: str, kind: str) -> None:
-    network = NETWORKS[kind](GameSpec(get_variant(name)))
-    # Few steps: in a finished game, no move has an effect.
-    observations, masks = positions(get_variant(name), steps=10), masks_of(get_variant(name), steps=10)
-    if kind != "moves":
-        masks[:] = 1  # they score all actions
-    seen = network.score(observations, masks)
-    (seen.scores.square().sum() + seen.features.sum()).backward()
-    unreached = {name for name, w in network.named_parameters() if w.grad is None or not w.grad.any()}
-    assert not unreached
-
-
 @th.no_grad()
 def test_moves_network_without_head_is_the_linear_policy() -> None:
     """Without its head, the score is the weighted sum of the move's features."""
-    variant = get_variant("busy-aces").with_rules(moves="supermove")
-    spec = GameSpec(variant)
+    spec = spec_of("busy-aces", "supermove")
     network = MovesNetwork(spec)
     network.head.weight.zero_()
     weights = th.randn(NUM_MOVE)
     network.linear.weight.copy_(weights)
-    observations, masks = positions(variant), masks_of(variant)
+    observations, masks = positions(spec)
     scores = network.score(observations, masks).dense(masks.shape[1])
     linear = Linear(spec, weights.numpy())
     assert scores.argmax(1).tolist() == linear(observations.numpy(), masks).tolist()
@@ -91,65 +61,39 @@ def test_moves_network_without_head_is_the_linear_policy() -> None:
 
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_unsupported_observations_are_refused(kind: str, refuses: Refuses) -> None:
-    variant = get_variant("busy-aces")
-    features = GameSpec(variant, Settings(observation="features"))
+    features, thoughtful = (
+        spec_of("busy-aces").seen(**settings)
+        for settings in ({"observation": "features"}, {"information": "thoughtful"})
+    )
     if kind == "mlp":
-        scores, hidden = MlpNetwork(features, hidden=(8, 4))(positions(variant, observation="features"))
+        scores, hidden = MlpNetwork(features, hidden=(8, 4))(positions(features)[0])
         assert scores.shape == (16, 171) and hidden.shape == (16, 4)
     else:
         refuses(lambda: NETWORKS[kind](features), kind.removesuffix("s"), "'cards'", "'features'")
-    thoughtful = Settings(information="thoughtful")
-    network = NETWORKS[kind](GameSpec(variant, thoughtful))
-    seen = network.score(
-        positions(variant, information="thoughtful"), masks_of(variant, information="thoughtful")
-    )
-    assert len(seen.features) == 16
-
-
-def policy_of(kind: str) -> tuple[MaskablePPO, NetworkPolicy, Any, Any]:
-    """A model with its policy, and observations and masks of its games."""
-    env = SolitaireVecEnv("eights-down", 8)
-    env.seed(0)
-    model = MaskablePPO(
-        NetworkPolicy,
-        env,
-        n_steps=8,
-        policy_kwargs={"kind": kind, "spec": env.game, "sizes": {}},
-        device="cpu",
-    )
-    policy = model.policy
-    assert isinstance(policy, NetworkPolicy)
-    return model, policy, env.reset(), env.action_masks()
+    assert len(NETWORKS[kind](thoughtful).score(*positions(thoughtful)).features) == 16
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
 @th.no_grad()
-def test_policy_uses_the_scores_of_its_network(kind: str) -> None:
-    model, policy, observations, masks = policy_of(kind)
-    seen = policy.network.score(th.from_numpy(observations), masks)
+def test_policy_uses_the_probabilities_of_its_network(kind: str) -> None:
+    """The expected values are those of a dense masked distribution."""
+    env = SolitaireVecEnv("eights-down", 8)
+    env.seed(0)
+    about = {"kind": kind, "spec": env.game, "sizes": {}}
+    model = MaskablePPO(NetworkPolicy, env, n_steps=8, policy_kwargs=about, device="cpu")
+    policy: Any = model.policy
+    for name, weights in policy.named_parameters():
+        if "value_net.weight" in name or "scor" in name or "head" in name:
+            weights.normal_()
+    observations, masks = np.asarray(env.reset()), env.action_masks()
+    given = th.from_numpy(observations)
+    seen = policy.network.score(given, masks)
     expected = seen.dense(masks.shape[1])
     actions, _ = model.predict(observations, action_masks=masks, deterministic=True)
     assert actions.tolist() == expected.argmax(1).tolist()
-    distribution = policy.get_distribution(th.from_numpy(observations), masks)
-    th.testing.assert_close(distribution.distribution.probs, expected.softmax(1), **TOLERANCE)
-    th.testing.assert_close(
-        policy.predict_values(th.from_numpy(observations)), policy.value_net(seen.features)
-    )
-    optimized = [id(weights) for group in policy.optimizer.param_groups for weights in group["params"]]
-    assert sorted(optimized) == sorted(map(id, policy.parameters()))
-
-
-@pytest.mark.parametrize("kind", NETWORKS)
-@th.no_grad()
-def test_probabilities_equal_those_of_a_dense_distribution(kind: str) -> None:
-    _, policy, observations, masks = policy_of(kind)
-    given = th.from_numpy(observations)
-    for head in (
-        policy.value_net.weight,
-        *(w for n, w in policy.network.named_parameters() if "scor" in n or "head" in n),
-    ):
-        head.normal_()
     dense = policy.get_distribution(given, masks)
+    th.testing.assert_close(dense.distribution.probs, expected.softmax(1), **TOLERANCE)
+    th.testing.assert_close(policy.predict_values(given), policy.value_net(seen.features))
     for deterministic in (False, True):
         actions, values, logs = policy(given, deterministic, masks)
         assert masks[np.arange(8), actions.numpy()].all()
@@ -160,10 +104,11 @@ def test_probabilities_equal_those_of_a_dense_distribution(kind: str) -> None:
         th.testing.assert_close(entropy, dense.entropy(), **TOLERANCE)
     th.manual_seed(0)
     drawn = th.stack([policy(given, False, masks)[0] for _ in range(2000)])
-    assert dense.distribution.probs is not None
-    for game, expected in enumerate(dense.distribution.probs):
-        shares = th.bincount(drawn[:, game], minlength=len(expected)) / len(drawn)
-        assert (shares - expected).abs().max() < 0.05
+    for game, probabilities in enumerate(dense.distribution.probs):
+        shares = th.bincount(drawn[:, game], minlength=len(probabilities)) / len(drawn)
+        assert (shares - probabilities).abs().max() < 0.05
     # Without masks, every action counts as legal.
     actions, _, logs = policy(given, True)
     assert logs.isfinite().all() and actions.shape == (8,)
+    optimized = [id(weights) for group in policy.optimizer.param_groups for weights in group["params"]]
+    assert sorted(optimized) == sorted(map(id, policy.parameters()))
