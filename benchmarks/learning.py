@@ -7,8 +7,7 @@
 
 ``../before`` is a clone of another commit with its own environment (``make env`` there). Each side runs
 ``python -m agents.train`` with its own configuration file, alternately; the speed is that of the learning
-curve after the first update. Games on held-out deals, which only choose the best network, do not count. The
-last columns compare the operations of the network with the peak of the processor (:mod:`benchmarks.limit`).
+curve after the first update. Games on held-out deals, which only choose the best network, are not played.
 """
 
 import csv
@@ -24,7 +23,6 @@ from typing import Final
 
 import tyro
 
-from benchmarks.limit import peak_flops, step_flops
 from benchmarks.table import markdown
 from solitaire_env.evaluation.speed import machine
 
@@ -49,16 +47,6 @@ class Arguments:
     """Threads of each training."""
 
 
-def options_of(checkout: Path) -> list[str]:
-    """The options that let all layers learn from the first step, without games on held-out deals; their names
-    differ between commits.
-    """
-    keys = (checkout / "agents" / "config.py").read_text(encoding="utf-8")
-    warmup = "--value-warmup-steps" if "value_warmup_steps" in keys else "--value-steps"
-    held_out = ["--held-out-deals", "None"] if "held_out_deals" in keys else []
-    return [warmup, "0", *held_out]
-
-
 def train(checkout: Path, config: str, arguments: Arguments) -> float:
     """Steps per second of one training."""
     with tempfile.TemporaryDirectory() as folder:
@@ -67,7 +55,7 @@ def train(checkout: Path, config: str, arguments: Arguments) -> float:
                 ".venv/bin/python", "-m", "agents.train", f"configs/{config}.yaml", "--runs", folder,
                 "--minutes", str(arguments.minutes), "--total-steps", "None",
                 "--threads", str(arguments.threads), "--eval-deals", "0", "--quiet",
-                *options_of(checkout),
+                "--value-warmup-steps", "0", "--held-out-deals", "None",
             ],
             cwd=checkout, check=True, stdout=subprocess.DEVNULL,
             env=os.environ | {"PYTHONPATH": "", "SOLITAIRE_ENV_QUIET": "1"},
@@ -84,35 +72,29 @@ def train(checkout: Path, config: str, arguments: Arguments) -> float:
     return (last - first) / (ended - begun)
 
 
-def compare(config: str, arguments: Arguments, peak: float) -> list[str]:
-    """A row of the table; ``peak`` in floating-point operations per second."""
+def compare(config: str, arguments: Arguments) -> list[str]:
+    """A row of the table."""
     before, now = [], []
     for _ in range(arguments.rounds):
         before.append(train(arguments.against, config, arguments))
         now.append(train(ROOT, config, arguments))
     ratio = median(new / old for old, new in zip(before, now, strict=True))
-    flops = step_flops(ROOT / "configs" / f"{config}.yaml")
-    share = flops * median(now) / peak
-    speeds = (f"{median(before):,.0f}", f"{median(now):,.0f}", f"{ratio:.2f}")
-    return [config, *speeds, f"{flops / 1e6:.2f}", f"{100 * share:.0f} %"]
+    return [config, f"{median(before):,.0f}", f"{median(now):,.0f}", f"{ratio:.2f}"]
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Measure and print the table; the exit status."""
     arguments = tyro.cli(Arguments, prog=PROG, args=args)
     rows = []
-    peak = peak_flops(arguments.threads)
     try:
         for config in arguments.configs:
-            rows.append(compare(config, arguments, peak))
+            rows.append(compare(config, arguments))
             print(" ".join(rows[-1]), file=sys.stderr)
     except (OSError, ValueError, subprocess.CalledProcessError) as error:
         print(f"{PROG}: {error}", file=sys.stderr)
         return 2
-    head = ("configuration", "before, steps/s", "now, steps/s", "ratio", "MFLOP a step", "of the peak")
-    print(markdown(head, rows))
-    print(f"\nPeak: {peak / 1e9:.0f} GFLOP/s, torch's product of float32 matrices.")
-    print(f"{arguments.rounds} rounds of {arguments.minutes} minutes, {arguments.threads} threads each.")
+    print(markdown(("configuration", "before, steps/s", "now, steps/s", "ratio"), rows))
+    print(f"\n{arguments.rounds} rounds of {arguments.minutes} minutes, {arguments.threads} threads each.")
     print(machine())
     return 0
 

@@ -242,7 +242,7 @@ def start(arguments: Arguments) -> Part:
             start = startup.time_first(what, game, arguments.num_envs, PROCESSES)
             said = f", {start.lines} lines on stderr"
             bar = 0.5 if what in startup.STEPS else 1.0
-            found.append(limit_row(what, start.later, "s", bar, said, start.lines == 0))
+            found.append(limit_row(what, start.seconds, "s", bar, said, start.lines == 0))
         return found
 
     return Part([], rows)
