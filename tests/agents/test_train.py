@@ -90,9 +90,9 @@ def assert_refused(outcome: Outcome, *words: str) -> None:
         assert word in error
 
 
-def config_file(folder: Path) -> Path:
+def config_file(folder: Path, **values: Any) -> Path:
     path = folder / "tiny.yaml"
-    path.write_text(json.dumps({"Solitaire/BusyAces-v0": VALUES}))
+    path.write_text(json.dumps({"Solitaire/BusyAces-v0": VALUES | values}))
     return path
 
 

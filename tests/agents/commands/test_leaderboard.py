@@ -14,7 +14,7 @@ from agents.reports import family, pages, stored
 from agents.reports.solver_results import SolverResult, contradictions, solver_results
 from agents.reports.stored import About, read_entries, read_leaderboard, read_rows
 from agents.reports.tables import against, signed_rank
-from solitaire_env.evaluation import evaluate, mcnemar, read_games
+from solitaire_env.evaluation import evaluate, mcnemar
 from solitaire_env.policies import shipped
 from tests.conftest import Refuses
 from tests.games import THE_FIVE
@@ -192,24 +192,6 @@ def test_add_refuses_wrong_options(
     err = capsys.readouterr().err
     assert err.startswith("error: ") and all(word in err for word in words), err
     assert not list(board.glob("*.xz"))
-
-
-def test_ctrl_c_keeps_finished_games(
-    board: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(self: Any, observations: Any, masks: Any) -> Any:
-        if 1 < len(masks) < 12:  # after the first games have ended
-            raise KeyboardInterrupt
-        return masks.argmax(1)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Mine, "__call__", interrupted)
-        assert add(*MINE, *MADE) == 130
-    assert "Interrupted" in capsys.readouterr().err
-    kept = board / "unfinished" / "leaderboard" / "eights-down" / "mine.jsonl"
-    assert 0 < len(read_games(kept)) < 12 and read_rows("leaderboard") == {}
-    assert add(*MINE, *MADE) == 0
-    assert len(read_rows("leaderboard")["eights-down/mine"]) == 12 and not kept.exists()
 
 
 # --------------------------------------------------------------------------------- what is refused

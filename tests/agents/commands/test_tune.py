@@ -93,8 +93,6 @@ def test_unused_keys_are_not_searched(values: dict[str, Any], missing: set[str])
         (["--trials", "0"], ["trials is 0", "at least 1"]),
         (["--deals", "0:5"], ["'0:5'", "5 of them", "200000:200500"]),
         (["--deals", "99999:100001"], ["'99999:100001'", "1 of them"]),
-        (["--device", "cuda"], ["'cuda'", "auto, cpu"]),
-        (["--gamma", "3"], ["command line: gamma is 3.0"]),
     ],
 )
 def test_wrong_options_are_refused(args: list[str], words: list[str]) -> None:

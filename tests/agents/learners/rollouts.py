@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from safetensors.torch import load_file
 from stable_baselines3.common.callbacks import BaseCallback
 
 from agents.config import make_config
 from agents.learners.base import TeamLearner
 from agents.learners.factory import make_model
 from agents.learners.training_env import make_env
-from tests.agents.test_train import VALUES
+from tests.agents.test_train import CHECKPOINT, VALUES, assert_monotone, command, config_file, curve
 
 
 def make_learner(**values: Any) -> Any:
@@ -46,3 +48,16 @@ def rollout(model: TeamLearner) -> tuple[Any, list[Any]]:
     played = model.play(callback)
     assert played is not None
     return played, callback.seen
+
+
+def train_and_resume(folder: Path, **values: Any) -> tuple[Path, dict[str, Any]]:
+    """Train, and resume the training; the run folder, and the checkpoint from before the resumption."""
+    outcome = command(config_file(folder, **values), "--runs", folder)
+    assert outcome.status == 0, outcome.err
+    run = folder / "busy-aces-1"
+    first, begun = curve(run), load_file(run / CHECKPOINT)
+    assert command("--resume", run, "--total-steps", 4096).status == 0
+    rows = curve(run)
+    assert rows[: len(first)] == first and int(rows[-1]["steps"]) >= 3840
+    assert_monotone(rows)
+    return run, begun

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch as th
 from safetensors.torch import load_file
 
 from agents.config import make_config
@@ -19,8 +18,8 @@ from agents.learners.training_env import TrainingEnv
 from agents.runs.models import load_model
 from solitaire_env import get_variant
 from solitaire_env.core.spec import GameSpec
-from tests.agents.learners.rollouts import make_learner, rollout
-from tests.agents.test_train import VALUES, assert_monotone, assert_refused, command, curve
+from tests.agents.learners.rollouts import make_learner, rollout, train_and_resume
+from tests.agents.test_train import assert_refused, command, config_file
 from tests.games import SHORT
 
 
@@ -87,35 +86,14 @@ def test_pqn_improves_play() -> None:
 
 @pytest.mark.slow
 def test_a_pqn_run_can_be_resumed_and_played(tmp_path: Path) -> None:
-    values = VALUES | {"learner": "pqn", "batch_size": 65, "hidden": [8]}
-    path = tmp_path / "pqn.yaml"
-    path.write_text(str({"Solitaire/BusyAces-v0": values}).replace("None", "null"))
-    outcome = command(path, "--runs", tmp_path)
-    assert outcome.status == 0, outcome.err
-    run = tmp_path / "busy-aces-1"
-    first = curve(run)
-    assert command("--resume", run, "--total-steps", 4096).status == 0
-    rows = curve(run)
-    assert rows[: len(first)] == first and int(rows[-1]["steps"]) >= 3840
-    assert_monotone(rows)
-
+    run, _ = train_and_resume(tmp_path, learner="pqn", batch_size=65, hidden=[8])
     # The model has the averaged weights, and the resumed run continued them.
     kept, last = load_file(run / "model" / "model.safetensors"), load_file(run / "checkpoint.safetensors")
     assert all((kept[name] == last[f"policy/average.module.{name}"]).all() for name in kept)
     assert (kept["head.weight"] != last["policy/network.head.weight"]).any()
 
-    player = load_model(run / "model", GameSpec(get_variant("busy-aces")))
-    assert player.temperature == 0.01
-    env = TrainingEnv("busy-aces", 8, moves="supermove")
-    observations, masks = env.reset(), env.action_masks()
-    probabilities, worth = player.explain(observations, masks)
-    assert np.allclose(probabilities.sum(1), 1) and (probabilities[masks == 0] == 0).all()
-    with th.inference_mode():
-        scores = player.network.score(th.from_numpy(observations), masks).dense(masks.shape[1]).numpy()
-    assert worth is not None and np.allclose(worth, scores.max(1))
-    likeliest = probabilities.argmax(1)
-    assert np.allclose(scores[np.arange(8), likeliest], worth)
+    assert load_model(run / "model", GameSpec(get_variant("busy-aces"))).temperature == 0.01
 
     # PPO does not start from values.
-    refused = command(path, "--runs", tmp_path, "--learner", "ppo", "--init-from", run)
+    refused = command(config_file(tmp_path, hidden=[8]), "--runs", tmp_path, "--init-from", run)
     assert_refused(refused, "its scores are values of moves", "'ppo'")

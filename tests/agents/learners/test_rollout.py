@@ -18,8 +18,7 @@ from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.move_features.autoplay import autoplay_safe_moves
 from solitaire_env.policies.linear import load_linear
 from solitaire_env.variants import Variant, get_variant
-from tests.agents.learners.rollouts import make_learner, rollout
-from tests.agents.test_train import VALUES, assert_monotone, command, curve
+from tests.agents.learners.rollouts import make_learner, rollout, train_and_resume
 from tests.move_features.test_moves import played
 
 # ------------------------------------------------------------------------------------- the judge
@@ -147,22 +146,8 @@ def test_the_network_learns_the_best_move_despite_the_kl_penalty(monkeypatch: py
 
 @pytest.mark.slow
 def test_a_rollout_run_can_be_resumed(tmp_path: Path) -> None:
-    values = VALUES | {
-        "learner": "playouts",
-        "init_linear_temperature": 1.0,
-        "hidden": [8],
-        "num_playouts": 4,
-    }
-    path = tmp_path / "playouts.yaml"
-    path.write_text(str({"Solitaire/BusyAces-v0": values}).replace("None", "null"))
-    outcome = command(path, "--runs", tmp_path)
-    assert outcome.status == 0, outcome.err
-    run = tmp_path / "busy-aces-1"
-    first, begun = curve(run), load_file(run / "checkpoint.safetensors")
-    assert command("--resume", run, "--total-steps", 4096).status == 0
-    rows = curve(run)
-    assert rows[: len(first)] == first and int(rows[-1]["steps"]) >= 3840
-    assert_monotone(rows)
+    values = {"learner": "playouts", "init_linear_temperature": 1.0, "hidden": [8], "num_playouts": 4}
+    run, begun = train_and_resume(tmp_path, **values)
     # The reference is the initial network, not the one at the resumption.
     ended = load_file(run / "checkpoint.safetensors")
     held = [name for name in begun if name.startswith("policy/start.")]

@@ -13,7 +13,8 @@ from safetensors.torch import load_file
 
 from agents.learners.parallel import PART, make_minibatches, set_gradients
 from agents.learners.team import CHUNK, Team, lead
-from tests.agents.test_train import VALUES, assert_monotone, command, curve
+from tests.agents.learners.rollouts import train_and_resume
+from tests.agents.test_train import CHECKPOINT, curve
 
 WEIGHTS = th.linspace(-1, 1, 6)
 POSITIONS = th.linspace(0, 3, 2000).view(-1, 2).sin()
@@ -136,17 +137,9 @@ def test_a_process_that_ends_is_an_error_for_the_others(
 @pytest.mark.parametrize("learner", ["ppo", pytest.param("pqn", marks=pytest.mark.slow)])
 def test_two_processes_train_and_resume(learner: str, tmp_path: Path) -> None:
     """A training with two processes ends and is resumed; all steps and games are counted."""
-    values = VALUES | {"learner": learner, "num_envs": 129, "n_steps": 8, "threads": 2, "num_playouts": 2}
-    path = tmp_path / "two.yaml"
-    path.write_text(str({"Solitaire/BusyAces-v0": values}).replace("None", "null"))
-    outcome = command(path, "--runs", tmp_path)
-    assert outcome.status == 0, outcome.err
-    run = tmp_path / "busy-aces-1"
-    first = load_file(run / "model/model.safetensors")
-    assert command("--resume", run, "--total-steps", 4096).status == 0
-    rows = curve(run)
-    assert_monotone(rows)
-    steps = np.diff([0, *(int(row["steps"]) for row in rows)])
-    assert (steps >= 129 * 8).all() and int(rows[-1]["games"]) > 0
-    second = load_file(run / "model/model.safetensors")
-    assert any((weights != second[name]).any() for name, weights in first.items())
+    values = {"num_envs": 129, "n_steps": 8, "threads": 2, "num_playouts": 2}
+    run, begun = train_and_resume(tmp_path, learner=learner, **values)
+    steps = np.diff([0, *(int(row["steps"]) for row in curve(run))])
+    assert (steps >= 129 * 8).all() and int(curve(run)[-1]["games"]) > 0
+    ended = load_file(run / CHECKPOINT)
+    assert any((weights != ended[name]).any() for name, weights in begun.items())
