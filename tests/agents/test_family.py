@@ -66,16 +66,13 @@ def test_family_reader_agrees_with_the_reader_of_each_game() -> None:
     random = np.random.default_rng(0)
     for _ in range(12):
         masks = env.action_masks()
-        after, *_ = env.step((masks * (1 - random.random(masks.shape))).argmax(1))
-        observations = np.asarray(after)
+        observations = np.asarray(env.step((masks * (1 - random.random(masks.shape))).argmax(1))[0])
     masks = env.action_masks()
     reader = FamilyReader(spec, dig_out=2, relaxed_reachability=1)
     seen = reader.read(observations, masks)
     assert (np.diff(seen.games) >= 0).all()
-    numbers = set()
     for row in range(16):
         game = spec.games[observations[row, 0]]
-        numbers.add(int(observations[row, 0]))
         own = MoveReader(game, 2, 1, family=True)
         one = own.read(
             observations[row : row + 1, 1 : 1 + game.observation_size],
@@ -86,7 +83,7 @@ def test_family_reader_agrees_with_the_reader_of_each_game() -> None:
         np.testing.assert_array_equal(seen.moves[of_row], one.moves)
         np.testing.assert_array_equal(seen.positions[row], one.positions[0])
         assert reader.sizes == own.sizes
-    assert len(numbers) > 2
+    assert len(set(observations[:, 0].tolist())) > 2
 
 
 def test_training_plays_every_game_by_its_own_rules() -> None:
@@ -173,9 +170,7 @@ def test_one_card_games_are_played_by_supermoves_where_they_take_them(run: Path)
         ({"network": "mlp"}, ["network is 'mlp'", "'moves'"]),
         ({"learner": "playouts"}, ["learner is 'playouts'", "'ppo' or 'pqn'"]),
         ({"moves": "sequence"}, ["moves is 'sequence'", "null or 'supermove'"]),
-        ({"games": "tests"}, ["unknown variant 'tests'"]),
         ({"games": ["klondike", "klondike"]}, ["each once"]),
-        ({"games": [7]}, ["games"]),
         ({"env": "busy-aces"}, ["games is 'klondike,freecell,busy-aces'", "null"]),
     ],
 )
@@ -212,10 +207,8 @@ def test_a_model_of_one_game_cannot_initialize_a_family(tmp_path: Path) -> None:
     ("values", "words"),
     [
         ({"layout": {}, "layout_hash": "44136fa355b3678a"}, "reads other features"),
-        ({"layout_hash": "0" * 16}, "damaged"),
         ({"games": "all"}, "a list of names"),
         ({"sizes": {"hidden": [8, 4], "width": 8, "dig_out": 2}}, "reads other features"),
-        ({"sizes": {"hidden": [8, 4], "width": 8, "dig_out": 2, "family": 2}}, "family is 2"),
     ],
 )
 def test_a_damaged_card_is_refused(run: Path, tmp_path: Path, values: dict[str, Any], words: str) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
-import io
 import json
 import os
 import signal
@@ -35,6 +33,7 @@ from solitaire_env.policies.greedy import Greedy
 from solitaire_env.policies.policy import with_moves
 from solitaire_env.transcripts import Transcript, format_transcript, parse_transcript
 from solitaire_env.util.progress import ProgressLine
+from tests.agents.test_train import command as run_command
 from tests.conftest import Refuses
 
 SMALL = {"minutes": 5, "hidden": [16], "width": 8, "batch_size": 256, "threads": 1, "learning_rate": 3e-3}
@@ -202,14 +201,8 @@ CONFIG = "eights-down: {network: moves, hidden: [16], width: 8, batch_size: 256,
 def command(folder: Path, *args: str | Path) -> tuple[int, str, str]:
     """Run the command in this process with files in a folder: exit status, stdout and stderr."""
     (folder / "small.yaml").write_text(CONFIG)
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            status = main(list(map(str, (folder / "small.yaml", *args, "--runs", folder / "runs"))))
-        except SystemExit as error:  # of the command line's parser
-            status = int(error.code or 0)
-    assert "Traceback" not in err.getvalue()
-    return status, out.getvalue(), err.getvalue()
+    outcome = run_command(folder / "small.yaml", *args, "--runs", folder / "runs", of=main)
+    return outcome.status, outcome.out, outcome.err
 
 
 @pytest.mark.parametrize(
@@ -218,10 +211,7 @@ def command(folder: Path, *args: str | Path) -> tuple[int, str, str]:
         (["empty"], ["empty: has no transcripts", "folders with *.txt"]),
         (["damaged.txt"], ["damaged.txt: transcript line 1", "'env: ...'"]),
         (["binary.txt"], ["binary.txt: not a text file"]),
-        (["damaged.txt", "--epochs", "0"], ["epochs is 0"]),
         (["damaged.txt", "--minutes", "None", "--total-steps", "9"], ["minutes is null", "epochs"]),
-        (["damaged.txt", "--imitation-kl-coef", "-1"], ["imitation_kl_coef is -1.0", "0 and above"]),
-        (["damaged.txt", "--init-from", "no/run"], ["no/run/model.json: cannot be read"]),
     ],
 )
 def test_wrong_options_are_refused(
@@ -348,16 +338,12 @@ def test_training_starts_from_a_clone(cloned: tuple[Path, str], tmp_path: Path) 
     small = ("--num-envs", "8", "--n-steps", "32", "--total-steps", "512", "--eval-deals", "0", "--quiet")
     (tmp_path / "small.yaml").write_text(CONFIG)
     begun = [str(tmp_path / "small.yaml"), "--runs", str(tmp_path), "--init-from", str(run), *small]
-    with contextlib.redirect_stdout(io.StringIO()):
-        assert train.main(begun) == 0
-    config = load_config(tmp_path / "eights-down-1" / "config.yaml")
-    assert config.init_from == str(run)
+    assert train.main(begun) == 0
     # The initial network is not needed to resume from the checkpoint.
-    text = (tmp_path / "eights-down-1" / "config.yaml").read_text()
-    (tmp_path / "eights-down-1" / "config.yaml").write_text(text.replace(str(run), "gone"))
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        resumed = ["--resume", str(tmp_path / "eights-down-1"), "--total-steps", "1024", "--quiet"]
-        assert train.main(resumed) == 0
+    path = tmp_path / "eights-down-1" / "config.yaml"
+    assert load_config(path).init_from == str(run)
+    path.write_text(path.read_text().replace(str(run), "gone"))
+    assert train.main(["--resume", str(path.parent), "--total-steps", "1024", "--quiet"]) == 0
 
 
 @pytest.mark.parametrize(
