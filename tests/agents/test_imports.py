@@ -76,6 +76,15 @@ def test_commands_import_no_unused_packages(module: str, tmp_path: Path) -> None
     assert heavy_imports(module, *lines) == [["0"]] * len(lines)
 
 
+def printed(script: str, **environment: str) -> str:
+    """The stdout of a script in a new process."""
+    environ = {name: value for name, value in os.environ.items() if name != "GOMP_SPINCOUNT"}
+    return subprocess.run(
+        [sys.executable, "-c", script], env=environ | {"PYTHONPATH": str(ROOT)} | environment,
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+
+
 def test_the_package_does_not_import_torch() -> None:
     script = (
         "import sys, solitaire_env\n"
@@ -83,20 +92,11 @@ def test_the_package_does_not_import_torch() -> None:
         "    if name != 'sb3': getattr(solitaire_env, name)\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert done.stdout == "[]\n"
+    assert printed(script) == "[]\n"
 
 
-@pytest.mark.parametrize(("given", "found"), [(None, "10000"), ("7", "7")])
-def test_waiting_threads_of_torch_soon_sleep(given: str | None, found: str) -> None:
+def test_waiting_threads_of_torch_soon_sleep() -> None:
     """The variable is set before torch reads it, unless the user has set it."""
     script = "import agents, os, sys\nassert 'torch' not in sys.modules\nprint(os.environ['GOMP_SPINCOUNT'])"
-    environ = {name: value for name, value in os.environ.items() if name != "GOMP_SPINCOUNT"}
-    environ |= {"PYTHONPATH": str(ROOT)} | ({} if given is None else {"GOMP_SPINCOUNT": given})
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, env=environ, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == f"{found}\n"
+    assert printed(script) == "10000\n"
+    assert printed(script, GOMP_SPINCOUNT="7") == "7\n"
