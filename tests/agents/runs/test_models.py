@@ -25,7 +25,7 @@ from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import Game, evaluate
 from solitaire_env.sb3 import SolitaireVecEnv
 from tests.conftest import Refuses
-from tests.policies.model_folders import edit_card, edit_weights
+from tests.policies.model_folders import edit_card, edit_weights, played
 
 SIZES: dict[str, dict[str, Any]] = {
     "moves": {"hidden": [8, 4], "width": 8, "dig_out": 3, "rollout_lookahead": 4, "relaxed_reachability": 2},
@@ -46,7 +46,7 @@ def play(player: Any) -> list[Game]:
     return evaluate(player, "busy-aces", range(3), max_episode_steps=60).games
 
 
-def saved(folder: Path, kind: str = "mlp") -> th.nn.Module:
+def saved(folder: Path, kind: str = "mlp") -> Any:
     """A network that plays Busy Aces with supermoves."""
     th.manual_seed(0)
     about: dict[str, Any] = {"kind": kind, "sizes": SIZES[kind]}
@@ -112,25 +112,18 @@ def test_explain_returns_the_probabilities_and_values(tmp_path: Path) -> None:
     save_model(tmp_path / "m", network, SPEC, kind="mlp", sizes=SIZES["mlp"], steps=7, value=value)
     player = load_model(tmp_path / "m", game("busy-aces"))
     other = load_model(tmp_path / "plain", game("busy-aces"))
-
-    env = SolitaireVecEnv("busy-aces", 64, moves="supermove")
-    env.seed(0)
-    observations, masks = np.asarray(env.reset()), env.action_masks().astype(np.int8)
+    batch = played(SPEC, 20, 64)
+    observations, masks = batch.observations().copy(), batch.state.mask.copy()
     probabilities, values = player.explain(observations, masks)
-    assert probabilities.shape == masks.shape and probabilities.sum(1) == pytest.approx(np.ones(64), abs=1e-5)
-    assert not probabilities[masks == 0].any() and probabilities[masks == 1].all()
     with th.inference_mode():
-        scores, features = network(th.from_numpy(observations))
-        assert values is not None and values == pytest.approx(value(features)[:, 0].numpy())
-    best = np.where(masks, scores.numpy(), -np.inf).argmax(1)
-    assert (probabilities.argmax(1) == best).all()
-    # Equal observations are scored once.
-    changed, turned = observations[::-1].copy(), masks[::-1].copy()
-    assert player.explain(changed, turned)[0][::-1] == pytest.approx(probabilities, abs=1e-5)
-    observations[:] = changed  # in place, as an environment with copy=False does
-    assert player.explain(observations, turned)[0][::-1] == pytest.approx(probabilities, abs=1e-5)
-
-    assert other.explain(changed, turned)[1] is None
+        seen = network.score(th.from_numpy(observations), masks)
+        expected = seen.dense(masks.shape[1]).softmax(1).numpy()
+        assert values == pytest.approx(value(seen.features)[:, 0].numpy())
+    assert probabilities == pytest.approx(expected, abs=1e-5) and not probabilities[masks == 0].any()
+    # Equal observations are scored once; these change in place, as in an environment with copy=False.
+    observations[:], masks[:] = observations[::-1].copy(), masks[::-1].copy()
+    assert player.explain(observations, masks)[0][::-1] == pytest.approx(probabilities, abs=1e-5)
+    assert other.explain(observations, masks)[1] is None
     assert play(other) == play(load_model(tmp_path / "m", game("busy-aces"), "plain"))
 
 
