@@ -44,29 +44,6 @@ def network_of(name: str, **sizes: Any) -> MovesNetwork:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_unpack_returns_the_added_features(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Except for rounding; for any positions in any order; the cache grows from a small size."""
-    monkeypatch.setattr(cache_module, "ROOM", 8)
-    network = network_of(name)
-    cache = network.make_cache()
-    steps = played(name)
-    for number, step in enumerate(steps):
-        assert cache.add(*step).tolist() == list(range(12 * number, 12 * number + 12))
-    observations, masks = (np.concatenate(parts) for parts in zip(*steps, strict=True))
-    for size in (120, 7, 1):
-        rows = np.random.default_rng(size).permutation(120)[:size]
-        seen, read = cache.unpack(rows), network.read_features(observations[rows], masks[rows])
-        for mine, other in zip(seen, read, strict=True):
-            assert mine.dtype == other.dtype
-            np.testing.assert_allclose(mine, other, atol=1e-6)
-    cache.clear()
-    assert cache.size == 0 and cache.add(*steps[3]).tolist() == list(range(12))
-    np.testing.assert_allclose(
-        cache.unpack(np.arange(12)).moves, network.read_features(*steps[3]).moves, atol=1e-6
-    )
-
-
-@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("hidden", [(16,), (24, 8), (5, 3, 7)])
 def test_scores_and_gradients_equal_those_of_torch(name: str, hidden: tuple[int, ...]) -> None:
     """The expected values come from torch layers in float64."""
@@ -100,15 +77,18 @@ def test_scores_and_gradients_equal_those_of_torch(name: str, hidden: tuple[int,
 
 
 @pytest.mark.parametrize("kind", [*NETWORKS.values(), OfMoves])
-def test_cached_positions_score_like_observations(kind: Any) -> None:
-    """After ``choose``, only the chosen moves have scores."""
+def test_cached_positions_score_like_observations(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cache grows from a small size; after ``choose``, only the chosen moves have scores."""
+    monkeypatch.setattr(cache_module, "ROOM", 8)
     th.manual_seed(0)
     network = kind(GameSpec(get_variant("forty-bandits")))
     cache: Any = network.make_cache()
     assert isinstance(cache, ObservationCache if kind is MlpNetwork else FeatureCache)
     steps = played("forty-bandits")
-    for step in steps:
-        cache.add(*step)
+    cache.add(*steps[3])
+    cache.clear()
+    for number, step in enumerate(steps):
+        assert cache.add(*step).tolist() == list(range(12 * number, 12 * number + 12))
     observations, masks = (np.concatenate(parts) for parts in zip(*steps, strict=True))
     rows = np.array([5, 3, 100, 3])
     expected = network.score(th.from_numpy(observations[rows]), masks[rows])
