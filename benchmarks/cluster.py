@@ -20,8 +20,7 @@ from agents.config import make_config
 from agents.reports.compare import play_policy
 from agents.reports.tables import table
 from solitaire_env.evaluation.deals import parse_deals
-from solitaire_env.evaluation.speed import processor
-from solitaire_env.util.cores import usable_cores
+from solitaire_env.util.cores import processor, usable_cores
 from solitaire_env.util.progress import ProgressLine
 
 WARM_UP: Final = "1000:1256"

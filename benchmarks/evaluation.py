@@ -21,8 +21,8 @@ from typing import Final, NamedTuple
 
 import tyro
 
+from benchmarks.speed import machine
 from benchmarks.table import markdown
-from solitaire_env.evaluation.speed import machine
 from solitaire_env.util.progress import ProgressLine
 
 PROG: Final = "python -m benchmarks.evaluation"

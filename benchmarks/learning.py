@@ -25,8 +25,8 @@ from typing import Final
 import tyro
 
 from benchmarks.limit import peak_flops, step_flops
+from benchmarks.speed import machine
 from benchmarks.table import markdown
-from solitaire_env.evaluation.speed import machine
 
 PROG: Final = "python -m benchmarks.learning"
 ROOT: Final = Path(__file__).parents[1]

@@ -46,8 +46,6 @@ STEPS: Final = tuple(FIRST)[:2]
 """Those that commits without ``load_policy`` can do, too."""
 _GAMES: Final = ("--env", "busy-aces", "--deals", "0:1", "--quiet")
 COMMANDS: Final = (
-    ("solitaire_env", "bench", "busy-aces", "--seconds", "0.1"),
-    ("solitaire_env", "bench", "busy-aces", "--seconds", "0.1", "--observation", "features"),
     ("solitaire_env", "perft", "busy-aces", "--depth", "2"),
     ("agents.evaluate", "--policy", "linear", *_GAMES),
     ("agents.evaluate", "--policy", "shipped", *_GAMES),
