@@ -26,7 +26,7 @@ from solitaire_env.env import (
     read_start,
 )
 from solitaire_env.registration import spec_arguments
-from solitaire_env.render import RENDER_FPS, TEXT_MODES, VECTOR_RENDER_MODES
+from solitaire_env.render import RENDER_FPS, RENDER_MODES
 from solitaire_env.util.arguments import check_count, check_kind
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number
@@ -77,7 +77,7 @@ class SolitaireVecEnv(ManyGames, VecEnv):
         max_episode_steps: StepLimit = REGISTERED,
         **arguments: Unpack[VecEnvArguments],
     ) -> None:
-        checked = check_arguments(arguments, VecEnvArguments, VECTOR_RENDER_MODES, max_episode_steps)
+        checked = check_arguments(arguments, VecEnvArguments, max_episode_steps)
         game = checked.spec(env_id)
         space = observation_space(game)
         if observation_dtype is not None:
@@ -93,7 +93,7 @@ class SolitaireVecEnv(ManyGames, VecEnv):
     def _set_up(self, batch: Games, space: Box, arguments: Arguments) -> None:
         self.batch = batch
         self.render_mode, self.render_size = arguments.render_mode, arguments.render_size
-        self.metadata: dict[str, Any] = {"render_modes": list(VECTOR_RENDER_MODES), "render_fps": RENDER_FPS}
+        self.metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
         size = batch.size
         self._rows = np.arange(size, dtype=np.int64)
         self._actions = np.zeros(size, dtype=np.int64)
@@ -204,7 +204,7 @@ class SolitaireVecEnv(ManyGames, VecEnv):
         """All boards in the render mode: as one text, or tiled in one picture, uint8 ``[h, w, 3]``."""
         if self.render_mode is None:
             return None
-        if self.render_mode in TEXT_MODES:
+        if self.render_mode == "ansi":
             return "\n\n".join(map(self._picture, range(self.num_envs)))
         return super().render(mode)
 

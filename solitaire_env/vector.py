@@ -23,7 +23,7 @@ from solitaire_env.env import (
     read_start,
     spaces_of,
 )
-from solitaire_env.render import RENDER_FPS, VECTOR_RENDER_MODES
+from solitaire_env.render import RENDER_FPS, RENDER_MODES
 from solitaire_env.util.arguments import check_flag
 from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
@@ -106,7 +106,7 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
     (7, 0)
     """
 
-    metadata: dict[str, Any] = {"render_modes": list(VECTOR_RENDER_MODES), "render_fps": RENDER_FPS}
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
     _reset_options: tuple[str, ...] = RESET_OPTIONS
 
     def __init__(
@@ -119,7 +119,7 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
         copy: bool = True,
         **arguments: Unpack[GameArguments],
     ) -> None:
-        checked = check_arguments(arguments, GameArguments, VECTOR_RENDER_MODES, max_episode_steps)
+        checked = check_arguments(arguments, GameArguments, max_episode_steps)
         self._set_up(Batch(checked.spec(variant), num_envs), checked, autoreset_mode, copy)
 
     def _set_up(
