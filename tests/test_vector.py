@@ -18,10 +18,11 @@ from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.core.deals import RESERVED_DEALS
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.family import FamilyVectorEnv
-from solitaire_env.testing import check_state, check_vector
+from solitaire_env.testing import check_state
 from solitaire_env.util.messages import shown
 from solitaire_env.vector import SolitaireVectorEnv
 from solitaire_env.wrappers import VectorMoveFeatures
+from tests.comparing import check_vector
 from tests.conftest import Refuses
 from tests.games import ALL_GAMES, ONE_PER_RULE
 

@@ -18,8 +18,8 @@ from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.table import MoveTable
 from solitaire_env.policies import load_policy
 from solitaire_env.policies.linear import weights_of
-from solitaire_env.testing import expect_results
 from solitaire_env.wrappers import DictObservation, MoveFeatures, VectorMoveFeatures
+from tests.comparing import expect_results
 from tests.conftest import Refuses
 
 BUSY_ACES = "solitaire_env:Solitaire/BusyAces-v0"
