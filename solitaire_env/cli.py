@@ -24,7 +24,6 @@ from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant
 
 # Modules with the engine are imported by the commands that play.
 if TYPE_CHECKING:
-    from solitaire_env.play.hints import AnyAdviser
     from solitaire_env.play.session import Session
     from solitaire_env.play.watch import WatchedGame
 
@@ -35,7 +34,7 @@ _RULES: Final = {"build": get_args(Build), "spaces": get_args(Spaces), "moves": 
 RuleText = Annotated[str | None, arg(metavar="RULE")]
 DealText = Annotated[str | None, arg(metavar="N")]
 PositionFile = Annotated[Path | None, arg(metavar="FILE")]
-PolicyName = Annotated[str | None, arg(metavar="NAME")]
+PolicyName = Annotated[str, arg(metavar="NAME")]
 Flag = Annotated[bool, FlagCreatePairsOff]
 
 
@@ -79,12 +78,6 @@ def _read(path: Path, what: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise ValueError(f"cannot read {str(path)!r}, {reason}; allowed: a file with {what}") from None
-
-
-def _adviser(policy: str | None, variant: Variant) -> "AnyAdviser":
-    from solitaire_env.play.hints import Adviser, BuiltInHint
-
-    return BuiltInHint() if policy is None else Adviser(policy, variant)
 
 
 # ------------------------------------------------------------------------------- list and rules
@@ -148,14 +141,15 @@ class Play(_Start):
     with the mouse, use serve.
     """
 
-    policy: PolicyName = None
+    policy: PolicyName = "greedy"
     """Policy for hints: random, greedy, linear, shipped, search, a model folder, or module:Class."""
 
     def run(self) -> None:
+        from solitaire_env.play.hints import Adviser
         from solitaire_env.play.terminal import play
 
         session = self.session()
-        play(session, _adviser(self.policy, session.env.variant))
+        play(session, Adviser(self.policy, session.env.variant))
 
 
 # ---------------------------------------------------------------------------------------- watch
@@ -167,15 +161,16 @@ class Watch(_Start):
     is shown.
     """
 
-    policy: PolicyName = None
+    policy: PolicyName = "greedy"
     """Policy that plays: random, greedy, linear, shipped, search, a model folder such as runs/busy-aces-1, or
-    module:Class; by default the built-in hint."""
+    module:Class."""
     fps: Annotated[float, arg(metavar="F")] = 4.0
     """Moves per second."""
     transcript: Annotated[Path | None, arg(metavar="FILE")] = None
     """Write the transcript of the game, with the policy's thoughts, to this file."""
 
     def run(self) -> None:
+        from solitaire_env.play.hints import Adviser
         from solitaire_env.play.watch import WatchedGame
         from solitaire_env.transcripts import check_policy_name
 
@@ -185,7 +180,7 @@ class Watch(_Start):
             folder = str(self.transcript.parent)
             raise ValueError(f"{str(self.transcript)!r} cannot be written: there is no folder {folder!r}")
         session = self.session()
-        watched = WatchedGame(session, _adviser(self.policy, session.env.variant))
+        watched = WatchedGame(session, Adviser(self.policy, session.env.variant))
         check_policy_name(watched.adviser.name)
         try:
             self.play(watched)
@@ -257,7 +252,7 @@ class Serve:
     """A further host name of the server, such as that of a proxy in front of it; can be repeated. By
     default: localhost, the name in --host, and addresses."""
     policy: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="NAME")] = ()
-    """A policy for hints and win rates: linear, shipped, a model folder such as runs/busy-aces-1, or
+    """A policy for hints and win rates besides greedy: linear, shipped, a model folder such as runs/busy-aces-1, or
     module:Class; can be repeated."""
     solver: Annotated[str | None, arg(metavar="MODULE:CLASS")] = None
     """Solver that decides whether a deal can be won, such as agents.search.solver:Solver."""

@@ -254,7 +254,7 @@ def test_a_won_game_ends_and_a_stuck_one_is_reported(
 ) -> None:
     command = ("play", "eights-down", "--position", almost_won)
     out = screen(*command, lines="h\nt1>f c3>f\ndraw\n")
-    assert "hint: t1>f    QS home, from t1" in out and out.endswith("Won, in 2 moves.\n")
+    assert "greedy: t1>f    QS home, from t1" in out and out.endswith("Won, in 2 moves.\n")
     policy = screen(*command, "--policy", "tests.play.policies:Last", lines="h\n")
     assert "last: c3>s    KS from cell 3 to the space t2" in policy
     file = tmp_path / "stuck.txt"

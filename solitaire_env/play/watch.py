@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from solitaire_env.play.hints import AnyAdviser
+from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import Played, Session
 from solitaire_env.registration import step_limit
 from solitaire_env.transcripts import Transcript, format_thought
@@ -25,12 +25,12 @@ class WatchedGame:
     session
         A new game.
     adviser
-        The policy that plays, or the built-in hint.
+        The policy that plays.
     limit
         Maximum number of moves; by default the registered step limit.
     """
 
-    def __init__(self, session: Session, adviser: AnyAdviser, limit: int | None = None) -> None:
+    def __init__(self, session: Session, adviser: Adviser, limit: int | None = None) -> None:
         self.session = session
         self.adviser = adviser
         self.limit = limit or step_limit(session.env.variant)

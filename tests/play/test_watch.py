@@ -15,7 +15,7 @@ import pytest
 
 from solitaire_env import cli
 from solitaire_env.evaluation import evaluate
-from solitaire_env.play.hints import Adviser, BuiltInHint
+from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import new_session
 from solitaire_env.play.watch import WatchedGame, watch_in_terminal
 from solitaire_env.transcripts import format_transcript, parse_transcript, replay
@@ -41,7 +41,7 @@ t3: QH
 
 def watched(name: str, policy: Any = None, limit: int | None = None, **start: Any) -> WatchedGame:
     variant = get_variant(name)
-    adviser = BuiltInHint() if policy is None else Adviser(policy, variant)
+    adviser = Adviser("greedy" if policy is None else policy, variant)
     return WatchedGame(new_session(variant, **start), adviser, limit)
 
 
@@ -68,9 +68,9 @@ def test_the_summary_says_how_the_game_ended() -> None:
     won = watched("eights-down", First(), position=ALMOST_WON)
     list(won.play())
     assert won.summary() == "Won in 2 moves." and won.transcript().deal is None
-    stuck = watched("eights-down", deal=3)
+    stuck = watched("eights-down", deal=0)
     assert not any(played.thought for played in stuck.play())
-    assert stuck.summary().startswith("Stuck after ") and stuck.transcript().policy == "hint"
+    assert stuck.summary().startswith("Stuck after ") and stuck.transcript().policy == "greedy"
 
 
 def test_a_policy_that_would_cycle_is_stopped() -> None:
@@ -192,7 +192,7 @@ def test_without_a_terminal_only_the_end_is_shown(
     start.write_text(ALMOST_WON)
     assert cli.main(["watch", "eights-down", "--position", str(start), "--transcript", str(file)]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith("Eights Down, from a position, played by hint.\n\n") and "\033" not in out
+    assert out.startswith("Eights Down, from a position, played by greedy.\n\n") and "\033" not in out
     assert out.endswith("last move: KS home, from cell 3 (c3>f)\n\nWon in 2 moves.\n") and err == ""
     assert parse_transcript(file.read_text()).actions == ("t1>f", "c3>f")
 
