@@ -252,8 +252,8 @@ class Serve:
     """A further host name of the server, such as that of a proxy in front of it; can be repeated. By
     default: localhost, the name in --host, and addresses."""
     policy: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="NAME")] = ()
-    """A policy for hints and win rates besides greedy: linear, shipped, a model folder such as runs/busy-aces-1, or
-    module:Class; can be repeated."""
+    """A policy for hints and win rates besides greedy: linear, shipped, a model folder such as
+    runs/busy-aces-1, or module:Class; can be repeated."""
     solver: Annotated[str | None, arg(metavar="MODULE:CLASS")] = None
     """Solver that decides whether a deal can be won, such as agents.search.solver:Solver."""
 

@@ -147,7 +147,7 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], tuple[type, ...]]] = {
     "replay": (lambda x: next(transcripts.replay(x)), ()),
     "set_state": (ENV.set_state, ()),
     "set_options": (of_many("set_options"), (*NONE, dict, list)),
-    "obs_key": (lambda x: DictObservation(ENV, obs_key=x), TEXT),
+    "dtype": (lambda x: DictObservation(ENV, dtype=x), NONE),
 }
 """Functions of one argument, and the types that they take."""
 
@@ -175,4 +175,4 @@ def test_options_of_another_number_of_games_are_refused(options: Any, refuses: R
     refuses(reset, "allowed")
     env.set_options([{"deal": 3}, {}])
     env.reset()
-    assert env.env_method("deal")[0] == 3
+    assert env.get_attr("deal")[0] == 3
