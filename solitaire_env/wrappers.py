@@ -64,7 +64,8 @@ class DictObservation(gym.Wrapper[dict[str, Any], np.int64, Any, np.int64], gym.
         if dtype is not None:
             low, high = space.low.astype(np.float32), space.high.astype(np.float32)
             space = spaces.Box(low, high, dtype=np.float32)
-        mask = spaces.Box(0, 1, shape=(int(env.action_space.n),), dtype=np.int8)  # type: ignore[attr-defined]
+        actions: Any = env.action_space
+        mask: Any = spaces.Box(0, 1, shape=(int(actions.n),), dtype=np.int8)
         self.observation_space = spaces.Dict({obs_key: space, mask_key: mask})
 
     def _observation(self, observation: Any, info: dict[str, Any]) -> dict[str, Any]:
