@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 
 import tyro
-from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg, subcommand
+from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg
 
 from solitaire_env import __version__
 from solitaire_env.core.layout import action_layout
@@ -297,16 +297,7 @@ class Perft(_Start):
 
 # ----------------------------------------------------------------------------------------- main
 
-Command = (
-    Annotated[List, subcommand("list")]
-    | Annotated[Rules, subcommand("rules")]
-    | Annotated[Show, subcommand("show")]
-    | Annotated[Play, subcommand("play")]
-    | Annotated[Watch, subcommand("watch")]
-    | Annotated[Replay, subcommand("replay")]
-    | Annotated[Serve, subcommand("serve")]
-    | Annotated[Perft, subcommand("perft")]
-)
+Command = List | Rules | Show | Play | Watch | Replay | Serve | Perft
 
 
 def main(args: Sequence[str] | None = None) -> int:

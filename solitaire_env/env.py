@@ -333,7 +333,6 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         variant: str | Variant | dict[str, Any] = "forty-thieves",
         **arguments: Unpack[GameArguments],
     ) -> None:
-        self._made_with: dict[str, Any] = {"variant": variant, **arguments}
         checked = check_arguments(arguments, GameArguments)
         self._set_up(Batch(checked.spec(variant), 1), checked)
 
@@ -417,11 +416,3 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         self._started = True
         self._last = None
         return restored
-
-    def clone(self) -> "SolitaireEnv":
-        """A separate environment in the same state."""
-        other = type(self)(**self._made_with)
-        if self._started:
-            other.set_state(self.get_state())
-        other.spec = self.spec
-        return other

@@ -127,7 +127,6 @@ class FamilyEnv(SolitaireEnv):
         max_episode_steps: StepLimit = None,
         **arguments: Unpack[MaskArguments],
     ) -> None:
-        self._made_with = {"games": games, "max_episode_steps": max_episode_steps, **arguments}
         checked = check_arguments(arguments, MaskArguments, max_episode_steps)
         batch = FamilyBatch(list(map(checked.spec, read_games(games))), 1)
         self.layout: FamilyLayout = batch.layout
