@@ -19,7 +19,6 @@ from solitaire_env import __version__
 from solitaire_env.core.layout import action_layout
 from solitaire_env.registration import env_variant
 from solitaire_env.util.files import write_text
-from solitaire_env.util.progress import ProgressLine
 from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant
 
 # Modules with the engine are imported by the commands that play.
@@ -195,11 +194,8 @@ class Watch(_Start):
         session = watched.session
         if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
             watch_in_terminal(watched, self.fps, lambda: board(session, words=False))
-            return
-        line = ProgressLine()
-        for _ in watched.play():
-            line.show(lambda: f"move {len(session.played)}, {session.cards_home} cards home")
-        line.close()
+        else:
+            list(watched.play())
 
     def print_result(self, watched: "WatchedGame") -> None:
         """Print the result and write the transcript, also after an interruption."""

@@ -37,8 +37,6 @@ SPLITS: Final = {"train": TRAIN, "test": TEST, "all": tuple(variant.name for var
 Games = str | Sequence[str | Variant | dict[str, Any]]
 """A split (``"train"``, ``"test"`` or ``"all"``) or a list of games."""
 
-_OPTIONS: Final = ("variant", "deal", "position")
-
 
 def read_games(games: Games) -> tuple[Variant, ...]:
     """The variants of a split or a list.

@@ -49,7 +49,9 @@ def _run_word(session: Session, adviser: Adviser, word: str) -> str | None:
         advice = adviser.advise(session, likeliest=True)
         return NO_MOVE if advice is None else f"{adviser.name}: {advice.text:<8}{advice.words}"
     if word == "u":
-        session.undo()
+        if not session.played:
+            raise ValueError("there is no move to take back")
+        session.go_to(len(session.played) - 1)
         return None
     # Typed words are in lower case; the suit of a foundation, as in fC>t3, is not.
     legal = {env.action_text(action).lower(): action for action in session.legal()}

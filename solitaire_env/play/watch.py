@@ -2,7 +2,6 @@
 
 import shutil
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -109,9 +108,6 @@ def _frame(watched: WatchedGame, board: str) -> list[str]:
     lines = [head]
     if watched.adviser.explains:
         thought = next((move.thought for move in reversed(played) if move.thought), None)
-        # It is broken only between its parts, and always has two lines, so that the board does not move.
-        whole = format_thought(thought) if thought else ""
-        whole = whole.replace(" ", "\u00a0").replace(";\u00a0", "; ")
-        parts = textwrap.wrap(whole, shutil.get_terminal_size().columns)
-        lines += [part.replace("\u00a0", " ") for part in [*parts, "", ""][:2]]
+        # Always a line, so that the board does not move.
+        lines.append(format_thought(thought) if thought else "")
     return [*lines, "", *board.split("\n")]

@@ -573,9 +573,9 @@ def test_rows_of_a_stochastic_policy_have_the_seed(tmp_path: Path, refuses: Refu
     [
         ("[" * 100_000, ["not JSON", "recursion"]),
         ('{"\\u202e": 1}', ["it has ['\\u202e']", "an object with env, policy"]),
-        ({"deal": [7]}, ["its deal is [7]", "a whole number from 0", "text"]),
-        ({"won": 1}, ["its won is 1", "true or false"]),
-        ({"steps": -1}, ["its steps is -1", "a whole number from 0"]),
+        ({"deal": [7]}, ["its deal is [7]", "int or str"]),
+        ({"won": 1}, ["its won is 1", "bool"]),
+        ({"steps": -1}, ["its steps is -1", "from 0 to 2**63 - 1"]),
     ],
     ids=lambda value: str(value)[:20],
 )
