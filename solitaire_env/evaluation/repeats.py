@@ -34,24 +34,28 @@ class Repeats:
         self._weights = make_sum_weights(rules)
         self._sums = np.zeros((rows, FIRST_CAPACITY), dtype=np.int64)
         self._lengths = np.zeros(rows, dtype=np.int64)
-        self.counts = np.zeros(rows, dtype=np.int64)
-        """Positions of each game that are repetitions, int64 ``[rows]``."""
 
     def clear(self, rows: npt.NDArray[np.int64]) -> None:
         """Start new games in some rows (int64 ``[n]``)."""
-        self._lengths[rows] = self.counts[rows] = 0
+        self._lengths[rows] = 0
 
-    def add(self, cards: npt.NDArray[np.int8], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Store the positions of some games (int64 ``[n]``); whether each is a repetition, bool ``[n]``.
+    def add(
+        self, cards: npt.NDArray[np.int8], rows: npt.NDArray[np.int64], search: bool = True
+    ) -> npt.NDArray[np.bool_]:
+        """Store the positions of some games (int64 ``[n]``); with ``search``, whether each is a repetition.
 
         ``cards`` are the position rows of all games, int8 ``[rows, row_size]``.
         """
         if self._lengths.max() == self._sums.shape[1]:
             self._sums = np.concatenate((self._sums, np.zeros_like(self._sums)), axis=1)
         found = np.zeros(len(rows), dtype=np.bool_)
-        _add(cards, rows, self._weights, self._sums, self._lengths, found)
-        self.counts[rows] += found
+        _add(cards, rows, self._weights, self._sums, self._lengths, int(search), found)
         return found
+
+    def count(self, row: int) -> int:
+        """Number of a game's positions that are repetitions."""
+        sums = np.sort(self._sums[row, : self._lengths[row]])
+        return int(np.count_nonzero(sums[1:] == sums[:-1]))
 
 
 @kernel
@@ -61,6 +65,7 @@ def _add(
     weights: Annotated[Int64, "rules.row_stock"],
     sums: Annotated[Int64, "rows capacity"],
     lengths: Annotated[Int64, "rows"],
+    search: int,
     found: Annotated[Bool, "n"],
 ) -> None:
     """Append the sums of positions of some games; write whether each occurred before."""
@@ -68,9 +73,10 @@ def _add(
         b = rows[k]
         total = position_sum(cards[b], weights)
         times = 0
-        # Compare with all: that takes a few vector instructions per hundred.
-        for n in range(lengths[b]):
-            times += sums[b, n] == total
+        if search != 0:
+            # Compare with all: that takes a few vector instructions per hundred.
+            for n in range(lengths[b]):
+                times += sums[b, n] == total
         found[k] = times > 0
         sums[b, lengths[b]] = total
         lengths[b] += 1

@@ -212,9 +212,9 @@ class Runner:
     def step(self) -> list[Finished]:
         """Make one decision in every active game; return the games that ended."""
         rows, state = np.flatnonzero(self.active), self.played.state
-        repeated = self._games.repeats.add(state.rows, rows)
-        # From a repeated position it would cycle.
-        self._games.cycling[rows] = repeated & self.policy.deterministic
+        # From a repeated position, a deterministic policy would cycle.
+        search = self.policy.deterministic
+        self._games.cycling[rows] = self._games.repeats.add(state.rows, rows, search)
         deciding = rows[state.status[rows] == PLAYING]
         if len(deciding):
             decisions = self.decide(deciding)
@@ -240,7 +240,7 @@ class Runner:
             steps = self.spec.settings.max_episode_steps or steps
         return Finished(
             games.starts[row], int(games.numbers[row]), int(state.status[row]) == WON, int(state.home[row]),
-            steps, not over, int(games.repeats.counts[row]), games.positions[row], games.moves[row],
+            steps, not over, games.repeats.count(row), games.positions[row], games.moves[row],
         )  # fmt: skip
 
     # ------------------------------------------------------------------------------- decisions
