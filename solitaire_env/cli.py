@@ -170,7 +170,8 @@ class Watch(_Start):
 
     def run(self) -> None:
         from solitaire_env.play.hints import Adviser
-        from solitaire_env.play.watch import WatchedGame
+        from solitaire_env.play.terminal import board
+        from solitaire_env.play.watch import WatchedGame, watch_in_terminal
         from solitaire_env.transcripts import check_policy_name
 
         if not 0 < self.fps <= 1000:
@@ -182,20 +183,12 @@ class Watch(_Start):
         watched = WatchedGame(session, Adviser(self.policy, session.env.variant))
         check_policy_name(watched.adviser.name)
         try:
-            self.play(watched)
+            if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+                watch_in_terminal(watched, self.fps, lambda: board(session, words=False))
+            else:
+                list(watched.play())
         finally:
             self.print_result(watched)
-
-    def play(self, watched: "WatchedGame") -> None:
-        """Play the game, on the terminal if there is one."""
-        from solitaire_env.play.terminal import board
-        from solitaire_env.play.watch import watch_in_terminal
-
-        session = watched.session
-        if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
-            watch_in_terminal(watched, self.fps, lambda: board(session, words=False))
-        else:
-            list(watched.play())
 
     def print_result(self, watched: "WatchedGame") -> None:
         """Print the result and write the transcript, also after an interruption."""
