@@ -19,8 +19,8 @@ from benchmarks import peers
 from benchmarks.chart import draw
 from benchmarks.parts import Arguments, make_parts
 from benchmarks.rounds import take_turns
+from benchmarks.speed import TIMED, machine
 from benchmarks.table import HEAD, markdown, short
-from solitaire_env.evaluation.speed import TIMED, machine
 
 PROG: Final = "python -m benchmarks"
 

@@ -23,8 +23,8 @@ from typing import Final
 
 import tyro
 
+from benchmarks.speed import machine
 from benchmarks.table import markdown
-from solitaire_env.evaluation.speed import machine
 
 PROG: Final = "python -m benchmarks.learning"
 ROOT: Final = Path(__file__).parents[1]

@@ -8,8 +8,8 @@ import numpy as np
 
 from benchmarks.episodes import single
 from benchmarks.rounds import Contestant
+from benchmarks.speed import Recording
 from solitaire_env.core import set_num_threads
-from solitaire_env.evaluation.speed import Recording
 from solitaire_env.registration import env_id, env_variant, step_limit
 from solitaire_env.vector import SolitaireVectorEnv
 

@@ -35,7 +35,7 @@ def make(variant: Variant) -> SolitaireVectorEnv:
 
 def record(folder: Path) -> None:
     """Write random legal actions for each game, int64 ``[calls, games]``."""
-    from solitaire_env.evaluation.speed import Recording
+    from benchmarks.speed import Recording
 
     for variant in map(get_variant, GAMES):
         np.save(folder / f"{variant.name}.npy", Recording(make(variant), CALLS).actions)

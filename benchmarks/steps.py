@@ -23,8 +23,8 @@ from typing import Final
 import tyro
 
 from benchmarks.busy import busy_processes
+from benchmarks.speed import machine
 from benchmarks.table import markdown
-from solitaire_env.evaluation.speed import machine
 from solitaire_env.registration import env_id, env_variant
 from solitaire_env.util.progress import ProgressLine
 

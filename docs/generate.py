@@ -31,10 +31,9 @@ GAMES_PAGE: Final = """\
 # The games
 
 {count} published games. `python -m solitaire_env rules NAME` prints the rules of one, their sources and the
-differences from other programs; `list --json` prints this table with more sizes. In {worries} of them PySolFC
-lets cards leave the foundations again; here they stay. Apart from the listed differences, the legal moves are
-those of PySolFC in every position that was compared: see
-[how the rules are tested](../explanation/correctness.md).
+differences from other programs. In {worries} of them PySolFC lets cards leave the foundations again; here
+they stay. Apart from the listed differences, the legal moves are those of PySolFC in every position that
+was compared: see [how the rules are tested](../explanation/correctness.md).
 
 One-card games take `moves="supermove"`: the same game with
 [more actions](positions-and-actions.md#supermoves). The step limit is {steps} steps a card.

@@ -1,6 +1,6 @@
 """The arguments that environments have in common: declared and checked once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple, TypedDict, get_args
 
 from solitaire_env.core.layout import Information, Observation
@@ -80,7 +80,7 @@ class Arguments(NamedTuple):
 
 
 def check_arguments(
-    given: Mapping[str, Any], declared: Any, modes: Sequence[str], max_episode_steps: StepLimit = None
+    given: Mapping[str, Any], declared: Any, max_episode_steps: StepLimit = None
 ) -> Arguments:
     """Check the arguments that an environment was given by name.
 
@@ -88,8 +88,6 @@ def check_arguments(
     ----------
     declared
         The class that declares them.
-    modes
-        The render modes of the environment.
     max_episode_steps
         The step limit, if the environment has one.
 
@@ -109,6 +107,6 @@ def check_arguments(
         {name: given[name] for name in _SETTINGS if name in given},
         max_episode_steps,
         check_choice("mask_dtype", given.get("mask_dtype", "int8"), MASK_DTYPES),
-        check_render_mode(given.get("render_mode"), tuple(modes)),
+        check_render_mode(given.get("render_mode")),
         check_render_size(given.get("render_size", SIZE)),
     )

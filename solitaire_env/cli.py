@@ -1,34 +1,28 @@
-"""The command line, ``python -m solitaire_env``: list, rules, show, play, watch, replay, serve, perft, bench.
+"""The command line, ``python -m solitaire_env``: list, rules, show, play, watch, replay, serve, perft.
 
 A user's mistake is reported on stderr, with exit code 2.
 """
 
-import json
-import math
 import os
 import signal
 import sys
 import textwrap
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 
-import numpy as np
 import tyro
-from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg, subcommand
+from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg
 
 from solitaire_env import __version__
-from solitaire_env.core.layout import Observation, action_layout, make_rules
-from solitaire_env.registration import env_id, env_variant, step_limit
+from solitaire_env.core.layout import action_layout
+from solitaire_env.registration import env_variant
 from solitaire_env.util.files import write_text
-from solitaire_env.util.progress import ProgressLine
 from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant
 
 # Modules with the engine are imported by the commands that play.
 if TYPE_CHECKING:
-    from solitaire_env.play.hints import AnyAdviser
     from solitaire_env.play.session import Session
     from solitaire_env.play.watch import WatchedGame
 
@@ -39,7 +33,7 @@ _RULES: Final = {"build": get_args(Build), "spaces": get_args(Spaces), "moves": 
 RuleText = Annotated[str | None, arg(metavar="RULE")]
 DealText = Annotated[str | None, arg(metavar="N")]
 PositionFile = Annotated[Path | None, arg(metavar="FILE")]
-PolicyName = Annotated[str | None, arg(metavar="NAME")]
+PolicyName = Annotated[str, arg(metavar="NAME")]
 Flag = Annotated[bool, FlagCreatePairsOff]
 
 
@@ -85,12 +79,6 @@ def _read(path: Path, what: str) -> str:
         raise ValueError(f"cannot read {str(path)!r}, {reason}; allowed: a file with {what}") from None
 
 
-def _adviser(policy: str | None, variant: Variant) -> "AnyAdviser":
-    from solitaire_env.play.hints import Adviser, BuiltInHint
-
-    return BuiltInHint() if policy is None else Adviser(policy, variant)
-
-
 # ------------------------------------------------------------------------------- list and rules
 
 
@@ -98,60 +86,9 @@ def _adviser(policy: str | None, variant: Variant) -> "AnyAdviser":
 class List:
     """List the games and their sizes."""
 
-    json: Flag = False
-    """Print JSON, with all sizes."""
-
     def run(self) -> None:
-        sizes = list(map(game_sizes, VARIANTS))
-        if self.json:
-            print(json.dumps(sizes, indent=2))
-            return
-        shown = ("name", "title", "decks", "piles", "cells", "actions")
-        print_table(shown, ([of_game[key] or None for key in shown] for of_game in sizes), texts=2)
-
-
-SIZES: Final = {
-    "decks": "decks",
-    "cards": "cards",
-    "piles": "tableau piles",
-    "cells": "cells",
-    "stock": "stock",
-    "pile_capacity": "pile capacity",
-    "actions": "actions",
-    "actions_supermove": 'actions with moves="supermove"',
-    "cards_observation": 'observation="cards"',
-    "features_observation": 'observation="features"',
-    "step_limit": "step limit",
-}
-"""The sizes of a game and their names."""
-
-
-def game_sizes(variant: Variant) -> dict[str, int | str | None]:
-    """Id, name, title and the :data:`SIZES` of a game; None for sizes that it does not have.
-
-    ``actions_supermove`` is the number of actions with supermoves, which one-card games take.
-    """
-    from solitaire_env.core.observations import observation_size
-
-    supermove = None
-    if variant.moves == "one card" and variant.takes_supermoves:
-        supermove = action_layout(variant.with_rules(moves="supermove")).size
-    return {
-        "id": env_id(variant),
-        "name": variant.name,
-        "title": variant.title,
-        "decks": variant.decks,
-        "cards": variant.cards,
-        "piles": variant.piles,
-        "cells": variant.cells,
-        "stock": variant.stock,
-        "pile_capacity": make_rules(variant).pile_capacity,
-        "actions": action_layout(variant).size,
-        "actions_supermove": supermove,
-        "cards_observation": observation_size(variant, "cards"),
-        "features_observation": observation_size(variant, "features"),
-        "step_limit": step_limit(variant),
-    }
+        rows = ((v.name, v.title, v.decks, v.piles, v.cells or None, action_layout(v).size) for v in VARIANTS)
+        print_table(("name", "title", "decks", "piles", "cells", "actions"), rows, texts=2)
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[object]], texts: int = 1) -> None:
@@ -203,14 +140,15 @@ class Play(_Start):
     with the mouse, use serve.
     """
 
-    policy: PolicyName = None
+    policy: PolicyName = "greedy"
     """Policy for hints: random, greedy, linear, shipped, search, a model folder, or module:Class."""
 
     def run(self) -> None:
+        from solitaire_env.play.hints import Adviser
         from solitaire_env.play.terminal import play
 
         session = self.session()
-        play(session, _adviser(self.policy, session.env.variant))
+        play(session, Adviser(self.policy, session.env.variant))
 
 
 # ---------------------------------------------------------------------------------------- watch
@@ -222,16 +160,18 @@ class Watch(_Start):
     is shown.
     """
 
-    policy: PolicyName = None
+    policy: PolicyName = "greedy"
     """Policy that plays: random, greedy, linear, shipped, search, a model folder such as runs/busy-aces-1, or
-    module:Class; by default the built-in hint."""
+    module:Class."""
     fps: Annotated[float, arg(metavar="F")] = 4.0
     """Moves per second."""
     transcript: Annotated[Path | None, arg(metavar="FILE")] = None
     """Write the transcript of the game, with the policy's thoughts, to this file."""
 
     def run(self) -> None:
-        from solitaire_env.play.watch import WatchedGame
+        from solitaire_env.play.hints import Adviser
+        from solitaire_env.play.terminal import board
+        from solitaire_env.play.watch import WatchedGame, watch_in_terminal
         from solitaire_env.transcripts import check_policy_name
 
         if not 0 < self.fps <= 1000:
@@ -240,26 +180,15 @@ class Watch(_Start):
             folder = str(self.transcript.parent)
             raise ValueError(f"{str(self.transcript)!r} cannot be written: there is no folder {folder!r}")
         session = self.session()
-        watched = WatchedGame(session, _adviser(self.policy, session.env.variant))
+        watched = WatchedGame(session, Adviser(self.policy, session.env.variant))
         check_policy_name(watched.adviser.name)
         try:
-            self.play(watched)
+            if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+                watch_in_terminal(watched, self.fps, lambda: board(session, words=False))
+            else:
+                list(watched.play())
         finally:
             self.print_result(watched)
-
-    def play(self, watched: "WatchedGame") -> None:
-        """Play the game, on the terminal if there is one."""
-        from solitaire_env.play.terminal import board
-        from solitaire_env.play.watch import watch_in_terminal
-
-        session = watched.session
-        if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
-            watch_in_terminal(watched, self.fps, lambda: board(session, words=False))
-            return
-        line = ProgressLine()
-        for _ in watched.play():
-            line.show(lambda: f"move {len(session.played)}, {session.cards_home} cards home")
-        line.close()
 
     def print_result(self, watched: "WatchedGame") -> None:
         """Print the result and write the transcript, also after an interruption."""
@@ -312,8 +241,8 @@ class Serve:
     """A further host name of the server, such as that of a proxy in front of it; can be repeated. By
     default: localhost, the name in --host, and addresses."""
     policy: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="NAME")] = ()
-    """A policy for hints and win rates: linear, shipped, a model folder such as runs/busy-aces-1, or
-    module:Class; can be repeated."""
+    """A policy for hints and win rates besides greedy: linear, shipped, a model folder such as
+    runs/busy-aces-1, or module:Class; can be repeated."""
     solver: Annotated[str | None, arg(metavar="MODULE:CLASS")] = None
     """Solver that decides whether a deal can be won, such as agents.search.solver:Solver."""
 
@@ -336,120 +265,28 @@ class Perft(_Start):
     """Count only the nodes at the maximum depth, for each legal action."""
 
     def run(self) -> None:
+        from solitaire_env.core.perft import count_nodes, count_unique, divided
+
         session = self.session(default="0")
+        env, position = session.env, session.full_position()
         # Kernels do not check for signals: with this, Ctrl-C ends a long count immediately.
         before = signal.signal(signal.SIGINT, signal.SIG_DFL)
         try:
-            self.print_divided(session) if self.divide else self.print_counts(session)
+            if self.divide:
+                for action, nodes in divided(position, self.depth):
+                    print(f"{action:<8}{nodes:>16,}  {env.describe_action(env.parse_action(action))}")
+                return
+            for depth, unique in enumerate(count_unique(position, self.depth), 1):
+                if depth == 1:
+                    print(f"depth{'nodes':>18}{'unique':>14}")
+                print(f"{depth:>5}{count_nodes(position, depth):>18,}{unique:>14,}", flush=True)
         finally:
             signal.signal(signal.SIGINT, before)
-
-    def print_counts(self, session: "Session") -> None:
-        from solitaire_env.core.perft import count_unique
-
-        line = ProgressLine()
-        depth = 1
-
-        def show_progress(done: int, of: int) -> None:
-            line.count(done, of, lambda: f"depth {depth}: {done:,} of {of:,} positions expanded")
-
-        for unique in count_unique(session.full_position(), self.depth, show_progress):
-            line.close()
-            start = time.perf_counter()
-            nodes = sum(self.count_nodes(session, depth).values())
-            seconds = time.perf_counter() - start
-            if depth == 1:
-                print(f"depth{'nodes':>18}{'unique':>14}{'nodes/s':>16}")
-            rate = f"{nodes / seconds:,.0f}" if nodes >= 10_000 else "-"
-            print(f"{depth:>5}{nodes:>18,}{unique:>14,}{rate:>16}", flush=True)
-            depth += 1
-
-    def print_divided(self, session: "Session") -> None:
-        env, nodes = session.env, self.count_nodes(session, self.depth)
-        for action, number in nodes.items():
-            print(f"{action:<8}{number:>16,}  {env.describe_action(env.parse_action(action))}")
-        print(f"{'all':<8}{sum(nodes.values()):>16,}")
-
-    def count_nodes(self, session: "Session", depth: int) -> dict[str, int]:
-        """Nodes at a depth below each legal action."""
-        from solitaire_env.core.perft import divided
-
-        line = ProgressLine()
-        nodes: dict[str, int] = {}
-        actions = len(session.legal())
-        for action, number in divided(session.full_position(), depth):
-            nodes[action] = number
-            text = f"depth {depth}: nodes of {len(nodes)} of {actions} actions counted"
-            line.count(len(nodes), actions, text)
-        line.close()
-        return nodes
-
-
-# ---------------------------------------------------------------------------------------- bench
-
-
-@dataclass(frozen=True)
-class Bench(_Game):
-    """Measure steps per second of the vector environment."""
-
-    game: Annotated[Positional[str], arg(metavar="GAME")] = "forty-thieves"
-    """The game's name, title or id."""
-    num_envs: int = 1024
-    """Number of games."""
-    observation: Observation = "cards"
-    """Kind of observation."""
-    seconds: float = 5.0
-    """Minimum duration of the measurement in seconds, without compilation and the choice of actions."""
-
-    def run(self) -> None:
-        from solitaire_env.evaluation.speed import TIMED, Recording, machine
-        from solitaire_env.vector import SolitaireVectorEnv
-
-        if not 0 < self.seconds < math.inf:
-            raise ValueError(f"--seconds is {self.seconds}, allowed: more than 0")
-        variant = self.variant()
-        env = SolitaireVectorEnv(
-            self.num_envs,
-            variant,
-            observation=self.observation,
-            max_episode_steps=step_limit(variant),
-            copy=False,
-        )
-        line = ProgressLine()
-        recording = Recording(
-            env,
-            progress=lambda done, of: line.count(done, of, lambda: f"recording: {done:,} of {of:,} calls"),
-        )
-        line.close()
-        spent = [recording.replay()]
-        while sum(spent) < self.seconds:
-            line.count(sum(spent), self.seconds, f"replaying: pass {len(spent) + 1}")
-            spent.append(recording.replay())
-        line.close()
-        rates = [recording.steps / seconds for seconds in spent]
-        print_table(
-            ["game", "games", "passes", "steps/s", "best pass"],
-            [[variant.name, env.num_envs, len(rates), f"{np.median(rates):,.0f}", f"{max(rates):,.0f}"]],
-        )
-        print(
-            f"A pass: {recording.steps:,} steps, {recording.episodes:,} games end in it. steps/s: the median."
-        )
-        print(f"{TIMED}\n{machine()}")
 
 
 # ----------------------------------------------------------------------------------------- main
 
-Command = (
-    Annotated[List, subcommand("list")]
-    | Annotated[Rules, subcommand("rules")]
-    | Annotated[Show, subcommand("show")]
-    | Annotated[Play, subcommand("play")]
-    | Annotated[Watch, subcommand("watch")]
-    | Annotated[Replay, subcommand("replay")]
-    | Annotated[Serve, subcommand("serve")]
-    | Annotated[Perft, subcommand("perft")]
-    | Annotated[Bench, subcommand("bench")]
-)
+Command = List | Rules | Show | Play | Watch | Replay | Serve | Perft
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -18,7 +18,7 @@ from solitaire_env.core.observations import cards_high, decode_cards
 from solitaire_env.core.position import Position
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.core.variant import Variant
-from solitaire_env.render import RENDER_FPS, RENDER_MODES, LastMove, last_move, render
+from solitaire_env.render import RENDER_FPS, RENDER_MODES, LastMove, last_move, render, render_png
 from solitaire_env.util.messages import shown
 
 Games = Batch | FamilyBatch
@@ -315,9 +315,8 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         Type of ``info["action_mask"]``: ``"int8"``, for ``action_space.sample``, or ``"bool"``, for TorchRL.
     render_mode
         None; ``"ansi"``: :meth:`render` returns the board as text, in ASCII if standard output cannot print
-        ``♣♦♥♠``; ``"ascii"``: always in ASCII; ``"rgb_array"``: as pixels, uint8 ``[height, width, 3]``;
-        ``"human"``: a window shows every reset and step, ``metadata["render_fps"]`` per second, until
-        :meth:`close` or the user closes it; without a display there is a warning and no window.
+        ``♣♦♥♠``; ``"rgb_array"``: as pixels, uint8 ``[height, width, 3]``. ``gym.make`` also takes
+        ``"human"``: Gymnasium then shows the pixels in a window.
     render_size
         Width and height of the picture in pixels.
 
@@ -334,8 +333,7 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         variant: str | Variant | dict[str, Any] = "forty-thieves",
         **arguments: Unpack[GameArguments],
     ) -> None:
-        self._made_with: dict[str, Any] = {"variant": variant, **arguments}
-        checked = check_arguments(arguments, GameArguments, RENDER_MODES)
+        checked = check_arguments(arguments, GameArguments)
         self._set_up(Batch(checked.spec(variant), 1), checked)
 
     def _set_up(self, batch: Games, arguments: Arguments) -> None:
@@ -344,7 +342,6 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         self.observation_space, self.action_space = spaces_of(batch)
         self._num_actions = batch.num_actions
         self._last: LastMove | None = None
-        self._screen: Any = None
 
     # ------------------------------------------------------------------------------- Gymnasium
 
@@ -359,8 +356,6 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         self.batch.begin(_ROW_0, [start])
         self._started = True
         self._last = None
-        if self.render_mode == "human":
-            self._show()
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
@@ -373,8 +368,6 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         last = None if self.render_mode is None else self._describe_move(number)
         batch.step(np.array([number], dtype=np.int64), batch.everyone)
         self._last = last
-        if self.render_mode == "human":
-            self._show()
         return (
             self._observation(),
             float(batch.rewards[0]),
@@ -388,19 +381,15 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         return read_start(self.batch, options)
 
     def render(self) -> Any:
-        """The board in the render mode: text, pixels, or None if a window already shows it."""
+        """The board in the render mode: text or pixels."""
         if self.render_mode is None:
             gym.logger.warn(
                 "render() without a render_mode: pass one to gym.make, such as render_mode='ansi'"
             )
             return None
         self._need_start()
-        return None if self.render_mode == "human" else self._picture(self.render_mode)
-
-    def close(self) -> None:
-        """Close the window, if any."""
-        if self._screen is not None:
-            self._screen.close()
+        deal = self.batch.deal_of(0)
+        return render(self.render_mode, self.batch.visible(0), self._last, deal, self.render_size)
 
     def _describe_move(self, action: int) -> LastMove | None:
         """The description of an action that is about to be played; None if the game does not have it."""
@@ -408,37 +397,16 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         game = self.batch.game_of(0)
         return None if number is None else last_move(game.variant, game.state, 0, number)
 
-    def _picture(self, mode: str) -> Any:
-        return render(mode, self.batch.visible(0), self._last, self.batch.deal_of(0), self.render_size)
-
     def __repr__(self) -> str:
         """The game, and its position as the player sees it."""
         name = f"{type(self).__name__}({self.variant.name!r})"
         return f"{name}\n{notation.format_position(self.batch.visible(0))}" if self._started else name
 
-    def _show(self) -> None:
-        if self._screen is None:
-            from solitaire_env.render.screen import Screen
-
-            self._screen = Screen(self.variant.title)
-        if not self._screen.closed:
-            try:
-                self._screen.show(self._picture("human"), self.metadata["render_fps"])
-            except OSError as error:
-                # Gymnasium's check_env resets every environment in this mode, on servers too.
-                gym.logger.warn(f"render_mode='human' shows nothing: {error}")
-                self._screen.close()
-
-    def _repr_html_(self) -> str | None:
-        """The board as SVG, for a notebook; None before the first reset."""
+    def _repr_png_(self) -> bytes | None:
+        """The board, for a notebook; None before the first reset, and without Pillow."""
         if not self._started:
             return None
-        from solitaire_env.render.board import headline
-        from solitaire_env.render.svg import render_svg
-
-        words, move = self._last or ("", None)
-        position = self.batch.visible(0)
-        return render_svg(position, move=move, caption=headline(position, self.batch.deal_of(0)), note=words)
+        return render_png(self.batch.visible(0), self._last, self.batch.deal_of(0))
 
     # ----------------------------------------------------------------------------- save, restore
 
@@ -448,11 +416,3 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         self._started = True
         self._last = None
         return restored
-
-    def clone(self) -> "SolitaireEnv":
-        """A separate environment in the same state."""
-        other = type(self)(**self._made_with)
-        if self._started:
-            other.set_state(self.get_state())
-        other.spec = self.spec
-        return other

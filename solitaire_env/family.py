@@ -19,7 +19,6 @@ from solitaire_env.core.variant import Variant
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import read_position
 from solitaire_env.registration import resolve_variant
-from solitaire_env.render import RENDER_MODES, VECTOR_RENDER_MODES
 from solitaire_env.util.arguments import check_choice
 from solitaire_env.util.messages import shown
 from solitaire_env.variants import VARIANTS
@@ -37,8 +36,6 @@ SPLITS: Final = {"train": TRAIN, "test": TEST, "all": tuple(variant.name for var
 
 Games = str | Sequence[str | Variant | dict[str, Any]]
 """A split (``"train"``, ``"test"`` or ``"all"``) or a list of games."""
-
-_OPTIONS: Final = ("variant", "deal", "position")
 
 
 def read_games(games: Games) -> tuple[Variant, ...]:
@@ -128,8 +125,7 @@ class FamilyEnv(SolitaireEnv):
         max_episode_steps: StepLimit = None,
         **arguments: Unpack[MaskArguments],
     ) -> None:
-        self._made_with = {"games": games, "max_episode_steps": max_episode_steps, **arguments}
-        checked = check_arguments(arguments, MaskArguments, RENDER_MODES, max_episode_steps)
+        checked = check_arguments(arguments, MaskArguments, max_episode_steps)
         batch = FamilyBatch(list(map(checked.spec, read_games(games))), 1)
         self.layout: FamilyLayout = batch.layout
         """The layout of the observation, and the text and number of each action."""
@@ -162,7 +158,7 @@ class FamilyVectorEnv(SolitaireVectorEnv):
         copy: bool = True,
         **arguments: Unpack[MaskArguments],
     ) -> None:
-        checked = check_arguments(arguments, MaskArguments, VECTOR_RENDER_MODES, max_episode_steps)
+        checked = check_arguments(arguments, MaskArguments, max_episode_steps)
         batch = FamilyBatch(list(map(checked.spec, read_games(games))), num_envs)
         self.layout: FamilyLayout = batch.layout
         """The layout of the observation, and the text and number of each action."""

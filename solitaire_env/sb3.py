@@ -2,20 +2,16 @@
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
-from functools import partial
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Box, Discrete
 from gymnasium.utils import seeding
 from typing_extensions import Unpack
 
 from solitaire_env.arguments import REGISTERED, Arguments, StepLimit, VecEnvArguments, check_arguments
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant
 from solitaire_env.env import (
     BatchRow,
@@ -25,10 +21,8 @@ from solitaire_env.env import (
     observation_space,
     read_start,
 )
-from solitaire_env.registration import spec_arguments
-from solitaire_env.render import RENDER_FPS, TEXT_MODES, VECTOR_RENDER_MODES
+from solitaire_env.render import RENDER_FPS, RENDER_MODES
 from solitaire_env.util.arguments import check_count, check_kind
-from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number
 
 try:
@@ -40,8 +34,9 @@ except ImportError as error:
 METHODS: Final = tuple(
     name for name, value in vars(BatchRow).items() if callable(value) and not name.startswith("_")
 )
-"""Methods of single environments that ``env_method`` calls, besides ``deal``, a property, and ``render``."""
-_PROPERTIES: Final = ("deal", "observation_layout")
+"""Methods of single environments that ``env_method`` calls."""
+_ATTRIBUTES: Final = (*METHODS, "deal", "observation_layout")
+"""Attributes of single environments that ``get_attr`` returns."""
 
 
 class Played(NamedTuple):
@@ -58,13 +53,12 @@ class SolitaireVecEnv(ManyGames, VecEnv):
     """``num_envs`` games of one variant for SB3 and sb3-contrib; replaces ``DummyVecEnv``.
 
     Takes every argument of :class:`~solitaire_env.env.SolitaireEnv` except ``mask_dtype``; ``env_id`` may be
-    an id or a variant. ``observation_dtype="float32"`` returns the same observations as floats, which
-    ``VecNormalize`` needs: SB3's buffers round its results to the type of the observation space.
+    an id or a variant.
 
     ``env_method`` calls the methods of single environments, except ``reset``, ``step`` and ``close``;
     ``env_method("action_masks")`` returns views of one buffer. Finished games restart in the same step, with
     ``infos[i]["terminal_observation"]``, ``["TimeLimit.truncated"]``, ``["is_success"]``, ``["cards_home"]``,
-    ``["deal"]`` (the deal number, -1 if there is none; ``env_method("deal")`` names other deals too), and
+    ``["deal"]`` (the deal number, -1 if there is none; ``get_attr("deal")`` names other deals too), and
     ``["episode"]`` (return ``r``, length ``l``, seconds ``t``) as in ``VecMonitor``.
     """
 
@@ -73,27 +67,17 @@ class SolitaireVecEnv(ManyGames, VecEnv):
         env_id: str | Variant,
         num_envs: int = 1,
         *,
-        observation_dtype: Literal["float32"] | None = None,
         max_episode_steps: StepLimit = REGISTERED,
         **arguments: Unpack[VecEnvArguments],
     ) -> None:
-        checked = check_arguments(arguments, VecEnvArguments, VECTOR_RENDER_MODES, max_episode_steps)
+        checked = check_arguments(arguments, VecEnvArguments, max_episode_steps)
         game = checked.spec(env_id)
-        space = observation_space(game)
-        if observation_dtype is not None:
-            if observation_dtype != "float32":
-                raise ValueError(
-                    f"unknown observation_dtype {shown(observation_dtype)}, allowed: None, 'float32'"
-                )
-            space = Box(space.low, space.high, dtype=np.float32)
-        self._set_up(Batch(game, num_envs), space, checked)
-        self.spec = _spec(game)
-        """The spec with which ``gym.make`` makes a single environment of the same game."""
+        self._set_up(Batch(game, num_envs), observation_space(game), checked)
 
     def _set_up(self, batch: Games, space: Box, arguments: Arguments) -> None:
         self.batch = batch
         self.render_mode, self.render_size = arguments.render_mode, arguments.render_size
-        self.metadata: dict[str, Any] = {"render_modes": list(VECTOR_RENDER_MODES), "render_fps": RENDER_FPS}
+        self.metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
         size = batch.size
         self._rows = np.arange(size, dtype=np.int64)
         self._actions = np.zeros(size, dtype=np.int64)
@@ -115,12 +99,7 @@ class SolitaireVecEnv(ManyGames, VecEnv):
         self._returns[:] = 0.0
         self._began[:] = time.perf_counter()
         self.reset_infos = [{"deal": deal} for deal in batch.deal_numbers.tolist()]
-        return self._observations()
-
-    def _observations(self) -> npt.NDArray[Any]:
-        """A copy of the observations, of the type of their space."""
-        observations: npt.NDArray[Any] = self.batch.observations().astype(self.observation_space.dtype)
-        return observations
+        return batch.observations().copy()
 
     def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
         """Set the options of the next reset: one dict for all games, or a list of one for each."""
@@ -158,7 +137,7 @@ class SolitaireVecEnv(ManyGames, VecEnv):
             batch.deal_next(rows)
             for row in rows.tolist():
                 self.reset_infos[row] = {"deal": int(batch.deal_numbers[row])}
-        return self._observations(), rewards, dones, infos
+        return batch.observations().copy(), rewards, dones, infos
 
     def _play(self) -> Played:
         """Play the actions."""
@@ -177,7 +156,7 @@ class SolitaireVecEnv(ManyGames, VecEnv):
             home = int(batch.state.home[row])
             infos[row].update(
                 {
-                    "terminal_observation": observations[row].astype(self.observation_space.dtype),
+                    "terminal_observation": observations[row].copy(),
                     "TimeLimit.truncated": bool(cut_off[row]),
                     "is_success": bool(batch.won[row]),
                     "cards_home": home,
@@ -204,7 +183,7 @@ class SolitaireVecEnv(ManyGames, VecEnv):
         """All boards in the render mode: as one text, or tiled in one picture, uint8 ``[h, w, 3]``."""
         if self.render_mode is None:
             return None
-        if self.render_mode in TEXT_MODES:
+        if self.render_mode == "ansi":
             return "\n\n".join(map(self._picture, range(self.num_envs)))
         return super().render(mode)
 
@@ -218,19 +197,11 @@ class SolitaireVecEnv(ManyGames, VecEnv):
         if method_name == "action_masks" and not args and not kwargs:
             masks = self.action_masks()
             return [masks[row] for row in rows]
-        if method_name == "deal":
-            return [self._game(row).deal for row in rows]
-        if method_name == "render":
-            return [None if self.render_mode is None else self._picture(row) for row in rows]
         if method_name not in METHODS:
-            allowed = ", ".join((*METHODS, "deal", "render"))
-            raise AttributeError(f"no method {method_name!r} on single games, allowed: {allowed}")
+            raise AttributeError(f"no method {method_name!r} on single games, allowed: {', '.join(METHODS)}")
         if method_name == "set_state":
             self._need_start()
-        return [self._call(method_name, row, *args, **kwargs) for row in rows]
-
-    def _call(self, method_name: str, row: int, *args: Any, **kwargs: Any) -> Any:
-        return getattr(self._game(row), method_name)(*args, **kwargs)
+        return [getattr(self._game(row), method_name)(*args, **kwargs) for row in rows]
 
     def _get_indices(self, indices: VecEnvIndices) -> list[int]:
         """The rows that a user selected: all, one, or some."""
@@ -246,9 +217,7 @@ class SolitaireVecEnv(ManyGames, VecEnv):
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
         """An attribute of games, one value each."""
         rows = self._get_indices(indices)
-        if attr_name in METHODS:
-            return [partial(self._call, attr_name, row) for row in rows]
-        if attr_name in _PROPERTIES:
+        if attr_name in _ATTRIBUTES:
             return [getattr(self._game(row), attr_name) for row in rows]
         return [getattr(self, attr_name)] * len(rows)
 
@@ -264,11 +233,3 @@ class SolitaireVecEnv(ManyGames, VecEnv):
         from stable_baselines3.common.monitor import Monitor
 
         return [wrapper_class is Monitor] * len(self._get_indices(indices))
-
-
-def _spec(game: GameSpec) -> EnvSpec:
-    """The spec of a single environment of a game."""
-    arguments = spec_arguments(game.variant)
-    settings = asdict(game.settings)
-    limit = settings.pop("max_episode_steps")
-    return EnvSpec(**{**arguments, "max_episode_steps": limit, "kwargs": arguments["kwargs"] | settings})

@@ -35,14 +35,14 @@ from itertools import chain
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from solitaire_env.core.cards import FACE_DOWN
-from solitaire_env.core.deals import MAX_DEAL, Deal
+from solitaire_env.core.deals import Deal, check_deal
 from solitaire_env.core.observations import INFORMATION
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import format_position, parse_action, parse_position
-from solitaire_env.registration import env_id
+from solitaire_env.registration import env_id, env_variant
 from solitaire_env.util.arguments import check_choice, check_kind
-from solitaire_env.util.messages import one_of_many, shown
-from solitaire_env.variants import Build, Moves, Spaces, Variant, known_variants
+from solitaire_env.util.messages import shown
+from solitaire_env.variants import Variant
 
 Result = Literal["won", "stuck", "truncated"]
 
@@ -54,12 +54,10 @@ MAX_VALUE: Final = 1_000_000
 
 _HEAD: Final = ("env", "build", "spaces", "moves", "policy", "deal", "result")
 _NUMBER: Final = "0|[1-9][0-9]{0,18}"
-_VALUE: Final = re.compile(r"value (-?(?:0|[1-9][0-9]{0,6})\.[0-9]{3})")
-_ACTION: Final = (
-    "draw|redeal|f[CDHS]>t[1-9][0-9]?|(?:w|[ct][1-9][0-9]?)(?:x[1-9][0-9]?)?>(?:[cfs]|t[1-9][0-9]?)"
-)
-_PROBABILITY: Final = re.compile(rf"({_ACTION}) (0|[1-9][0-9]{{0,2}})\.([0-9]) %")
 _RESULT: Final = re.compile(rf"({'|'.join(get_args(Result))}), ({_NUMBER}) cards home, ({_NUMBER}) steps")
+_ACTION: Final = re.compile(r"([0-9]+)\. (\S+)(?:  +# (.*))?")
+_VALUE: Final = re.compile(r"value (-?[0-9]{1,7}\.[0-9]{3})")
+_PROBABILITY: Final = re.compile(r"(\S+) ([0-9]{1,3}\.[0-9]) %")
 
 
 class Thought(NamedTuple):
@@ -168,7 +166,7 @@ def format_thought(thought: Thought) -> str:
 
 
 def parse_thought(text: str) -> Thought:
-    """The thought of a line, the inverse of :func:`format_thought`. Actions are only checked for their form.
+    """The thought of a line, the inverse of :func:`format_thought`. Its actions are not checked.
 
     Raises
     ------
@@ -176,18 +174,19 @@ def parse_thought(text: str) -> Thought:
         The message names the wrong part and what is allowed.
     """
     value, actions = None, []
-    parts = check_kind("thought", text, str, "text").split("; ")
-    for place, part in enumerate(parts):
-        if place == 0 and (found := _VALUE.fullmatch(part)) and abs(float(found[1])) <= MAX_VALUE:
-            value = float(found[1]) + 0.0
-        elif (found := _PROBABILITY.fullmatch(part)) and int(found[2] + found[3]) <= 1000:
-            actions.append((found[1], int(found[2] + found[3]) / 1000))
+    for place, part in enumerate(check_kind("thought", text, str, "text").split("; ")):
+        if place == 0 and (found := _VALUE.fullmatch(part)):
+            value = float(found[1])
+        elif found := _PROBABILITY.fullmatch(part):
+            actions.append((found[1], float(found[2]) / 100))
         else:
             raise ValueError(
-                f"thought has {shown(part)}, allowed: 'value 0.412' from -{MAX_VALUE} to {MAX_VALUE}, "
-                "then actions with 0 to 100 percent such as 't3>t5 83.1 %', separated by '; '"
+                f"thought has {shown(part)}, allowed: 'value 0.412', then actions such as 't3>t5 83.1 %', "
+                "separated by '; '"
             )
-    return Thought(value, tuple(actions))
+    thought = Thought(value, tuple(actions))
+    format_thought(thought)  # checks the numbers
+    return thought
 
 
 def check_policy_name(name: str) -> str:
@@ -200,7 +199,7 @@ def check_policy_name(name: str) -> str:
 def parse_transcript(text: str, variant: Variant | None = None) -> Transcript:
     """The game of a text, the inverse of :func:`format_transcript`.
 
-    It is checked as far as possible without playing; :func:`replay` plays it.
+    Actions and result are not played: :func:`replay` does that.
 
     Parameters
     ----------
@@ -210,93 +209,77 @@ def parse_transcript(text: str, variant: Variant | None = None) -> Transcript:
     Raises
     ------
     ValueError
-        The message names the line, its content and what is allowed.
+        The message names the wrong value and what is allowed.
     """
     check_kind("transcript", text, str, "text")
     if variant is not None:
         check_kind("variant", variant, Variant)
     if len(text) > MAX_TEXT:
         raise ValueError(f"transcript has {len(text)} characters, allowed: at most {MAX_TEXT}")
-    lines = text.rstrip("\n").split("\n")
-    head = _parse_head(lines, variant)
-    first = len(_HEAD) + 2
-    information = None
-    if lines[first - 2 : first - 1] and lines[first - 2].startswith("information: "):
-        information = lines[first - 2].removeprefix("information: ")
-        _check_word(first - 1, information, INFORMATION)
-        first += 1
-    if lines[first - 2 : first - 1] not in ([], [""]):
-        raise _error(first - 1, lines[first - 2], "an empty line before the position")
-    end = lines.index("", first - 1) if "" in lines[first - 1 :] else len(lines)
-    try:
-        # Empty lines first, so that errors count the lines of the whole text.
-        start = _read_start("\n".join([""] * (first - 1) + lines[first - 1 : end]), head.variant)
-    except ValueError as error:
-        raise ValueError(f"transcript from line {first} on, the start: {error}") from None
-    actions, thoughts = _parse_actions(lines, end, head.variant)
-    transcript = replace(
-        head,
+    head, *parts = text.rstrip("\n").split("\n\n")
+    if len(parts) not in (1, 2):
+        raise ValueError(
+            f"transcript has {len(parts) + 1} parts, allowed: head, position and actions, with an empty line "
+            "between them"
+        )
+    transcript = _parse_head(head.split("\n"), variant)
+    start = _read_start(parts[0], transcript.variant)
+    actions, thoughts = _parse_actions(parts[1:], transcript.variant)
+    return replace(
+        transcript,
         start=start,
         actions=tuple(actions),
         thoughts=tuple(thoughts) if any(thoughts) else (),
-        information=information,
     )
-    if not _steps_fit(transcript):
-        allowed = f"{len(actions)} steps, as many as there are actions, or more if truncated"
-        raise _error(7, lines[6].removeprefix("result: "), allowed)
-    return transcript
 
 
 def _parse_head(lines: list[str], variant: Variant | None) -> Transcript:
     """The head of a text, as a transcript without start and actions."""
-    values = []
-    for number, name in enumerate(_HEAD, 1):
-        line = lines[number - 1] if number <= len(lines) else ""
-        if not line.startswith(f"{name}: "):
-            raise _error(number, line, f"'{name}: ...'")
-        values.append(line.removeprefix(f"{name}: "))
-    named, build, spaces, moves, policy, deal, result = values
-    games = {env_id(known): known for known in (known_variants() if variant is None else (variant,))}
-    if named not in games:
-        ids = {name: id for id, known in games.items() for name in (id, known.name)}
-        many = one_of_many(named, ids, "ids").removeprefix("allowed: ")
-        raise _error(1, named, repr(env_id(variant)) if variant is not None else many)
-    for number, word, words in ((2, build, Build), (3, spaces, Spaces), (4, moves, Moves)):
-        _check_word(number, word, get_args(words))
-    rules: dict[str, Any] = {"build": build, "spaces": spaces, "moves": moves}
-    variant = games[named].with_rules(**rules)
-    try:
-        check_policy_name(policy)
-    except ValueError as error:
-        raise ValueError(f"transcript line 5: {error}") from None
-    dealt = _parse_deal(deal)
-    ended = _RESULT.fullmatch(result)
+    pairs = [line.partition(": ") for line in lines]
+    names = tuple(name for name, _, _ in pairs)
+    if names not in (_HEAD, (*_HEAD, "information")):
+        allowed = ", ".join(_HEAD)
+        raise ValueError(f"transcript head has {shown(names)}, allowed: {allowed}, and information or not")
+    values: dict[str, Any] = {name: value for name, _, value in pairs}
+    game = env_variant(values["env"]) if variant is None else variant
+    if env_id(game) != values["env"]:
+        raise ValueError(f"transcript is of {shown(values['env'])}, allowed: {env_id(game)!r}")
+    ended = _RESULT.fullmatch(values["result"])
     if ended is None:
-        raise _error(7, result, "'won, 104 cards home, 398 steps', or stuck, or truncated, in whole numbers")
-    home, steps = int(ended[2]), int(ended[3])
-    if home > variant.cards or (home == variant.cards) != (ended[1] == "won"):
-        raise _error(7, result, f"won with {variant.cards} cards home, stuck or truncated with fewer")
-    outcome: Result = ended[1]  # type: ignore[assignment]  # the pattern's word
-    return Transcript(variant, policy, dealt, outcome, home, steps, "", ())
+        raise ValueError(
+            f"result of the transcript is {shown(values['result'])}, "
+            "allowed: 'won, 104 cards home, 398 steps', or stuck, or truncated"
+        )
+    game = game.with_rules(build=values["build"], spaces=values["spaces"], moves=values["moves"])
+    deal = values["deal"]
+    return Transcript(
+        game,
+        policy=check_policy_name(values["policy"]),
+        deal=None if deal == "none" else check_deal(game, int(deal) if re.fullmatch(_NUMBER, deal) else deal),
+        result=ended[1],  # type: ignore[arg-type]  # the pattern's word
+        cards_home=int(ended[2]),
+        steps=int(ended[3]),
+        start="",
+        actions=(),
+        information=check_choice("information", values.get("information"), (None, *INFORMATION)),
+    )
 
 
-def _parse_actions(lines: list[str], end: int, variant: Variant) -> tuple[list[str], list[Thought | None]]:
-    """The actions after line ``end``, and the thought before each."""
+def _parse_actions(parts: list[str], variant: Variant) -> tuple[list[str], list[Thought | None]]:
+    """The actions in the last part, if there is one, and the thought before each."""
     actions: list[str] = []
     thoughts: list[Thought | None] = []
-    for number, line in enumerate(lines[end + 1 :], 1):
-        rest = line.removeprefix(f"{number}. ")
-        if rest == line:
-            raise _error(end + 1 + number, line, f"'{number}. ' and an action")
-        action, mark, thought = rest.partition("# ")
-        if mark:
-            action = action.rstrip(" ") if action.endswith("  ") else rest
+    lines = parts[0].split("\n") if parts else []
+    for number, line in enumerate(lines, 1):
+        found = _ACTION.fullmatch(line)
+        if found is None or found[1] != str(number):
+            raise ValueError(f"transcript has {shown(line)}, allowed: '{number}. ' and an action")
         try:
-            parse_action(variant, action)
-            thoughts.append(parse_thought(thought) if mark else None)
+            parse_action(variant, found[2])
+            thoughts.append(None if found[3] is None else parse_thought(found[3]))
         except ValueError as error:
-            raise ValueError(f"transcript line {end + 1 + number}: {error}") from None
-        actions.append(action)
+            raise ValueError(f"step {number}: {error}") from None
+        actions.append(found[2])
     return actions, thoughts
 
 
@@ -329,16 +312,13 @@ def replay(transcript: Transcript) -> Iterator[Step]:
         _, reward, _, _, info = env.step(action)
         yield Step(number, action, text, words, reward, env.position())
     result = "won" if info["is_success"] else "truncated" if env.legal_actions() else "stuck"
-    if (t.result, t.cards_home) != (result, info["cards_home"]) or not _steps_fit(t):
+    counted = t.steps == len(t.actions) or (t.result == "truncated" and t.steps > len(t.actions))
+    if (t.result, t.cards_home) != (result, info["cards_home"]) or not counted:
         raise ValueError(
             f"step {len(t.actions)}, the last: the transcript says {t.result}, {t.cards_home} cards home, "
             f"{t.steps} steps; the game is {result if result != 'truncated' else 'not over'}, "
             f"{info['cards_home']} cards home, {len(t.actions)} steps"
         )
-
-
-def _steps_fit(t: Transcript) -> bool:
-    return t.steps == len(t.actions) or (t.result == "truncated" and t.steps > len(t.actions))
 
 
 def _read_start(text: str, variant: Variant) -> str:
@@ -347,22 +327,3 @@ def _read_start(text: str, variant: Variant) -> str:
         line = "stock" if FACE_DOWN in position.stock else "t1 and on"
         raise ValueError(f"position line {line!r} has '??', allowed in a transcript: cards")
     return format_position(position)
-
-
-def _parse_deal(text: str) -> Deal | None:
-    if re.fullmatch(_NUMBER, text) and int(text) <= MAX_DEAL:
-        return int(text)
-    if re.fullmatch("(ms|pysol):[0-9]{1,20}", text):
-        return text
-    if text != "none":
-        raise _error(6, text, f"0 to {MAX_DEAL}, 'ms:N', 'pysol:N' or 'none'")
-    return None
-
-
-def _check_word(line: int, word: str, allowed: tuple[str, ...]) -> None:
-    if word not in allowed:
-        raise _error(line, word, ", ".join(map(repr, allowed)))
-
-
-def _error(line: int, value: str, allowed: str) -> ValueError:
-    return ValueError(f"transcript line {line}: {shown(value)}, allowed: {allowed}")

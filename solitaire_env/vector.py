@@ -23,7 +23,7 @@ from solitaire_env.env import (
     read_start,
     spaces_of,
 )
-from solitaire_env.render import RENDER_FPS, VECTOR_RENDER_MODES
+from solitaire_env.render import RENDER_FPS, RENDER_MODES
 from solitaire_env.util.arguments import check_flag
 from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
@@ -106,7 +106,7 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
     (7, 0)
     """
 
-    metadata: dict[str, Any] = {"render_modes": list(VECTOR_RENDER_MODES), "render_fps": RENDER_FPS}
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
     _reset_options: tuple[str, ...] = RESET_OPTIONS
 
     def __init__(
@@ -119,7 +119,7 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
         copy: bool = True,
         **arguments: Unpack[GameArguments],
     ) -> None:
-        checked = check_arguments(arguments, GameArguments, VECTOR_RENDER_MODES, max_episode_steps)
+        checked = check_arguments(arguments, GameArguments, max_episode_steps)
         self._set_up(Batch(checked.spec(variant), num_envs), checked, autoreset_mode, copy)
 
     def _set_up(
@@ -319,16 +319,13 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
         first = whole_number(seed)
         if first is not None:
             return [first + row for row in range(self.num_envs)]
-        several = isinstance(seed, (list, tuple)) or (isinstance(seed, np.ndarray) and seed.ndim == 1)
-        if not several or not all(s is None or whole_number(s) is not None for s in seed):
+        given = seed if isinstance(seed, (list, tuple)) else ()
+        if len(given) != self.num_envs or not all(s is None or whole_number(s) is not None for s in given):
             raise TypeError(
-                f"seed is {shown(seed, 60)}, allowed: None, a whole number, or a list of one for each game"
+                f"seed is {shown(seed, 60)}, allowed: None, a whole number, or a list of one for each of the "
+                f"{self.num_envs} games"
             )
-        if len(seed) != self.num_envs:
-            raise ValueError(
-                f"{len(seed)} seeds were given, allowed: one, or one for each of the {self.num_envs} games"
-            )
-        return [None if s is None else int(s) for s in seed]
+        return [None if s is None else int(s) for s in given]
 
     def _read_starts(self, rows: npt.NDArray[np.int64], options: dict[str, Any]) -> list[Start | None]:
         """The starts of some rows; all are read before any game is changed."""

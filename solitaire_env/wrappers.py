@@ -1,6 +1,6 @@
 """Wrappers for other libraries: the mask in the observation, and move features as observation."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium as gym
 import numpy as np
@@ -9,12 +9,10 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
-from solitaire_env.arguments import MASK_DTYPES, MaskDtype
 from solitaire_env.core.family import FamilyBatch
 from solitaire_env.env import Games, SolitaireEnv
 from solitaire_env.move_features.table import FamilyMoveTable, MoveTable, highest_values, lowest_values
-from solitaire_env.util.arguments import check_choice, check_kind
-from solitaire_env.util.messages import shown
+from solitaire_env.util.arguments import check_choice
 from solitaire_env.vector import SolitaireVectorEnv, read_only
 
 Array = npt.NDArray[Any]
@@ -43,18 +41,9 @@ class DictObservation(gym.Wrapper[dict[str, Any], np.int64, Any, np.int64], gym.
     obs_key, mask_key
         The keys; those of RLlib by default.
     dtype
-        Type of the observation, float32 by default, because the default networks of these libraries do not
-        take int8. None leaves it unchanged, for a network that embeds card codes. The values do not change:
+        ``"float32"``, because the default networks of these libraries do not take int8, or None for the type
+        of the observation, for a network that embeds card codes. The values do not change:
         ``observation="features"`` and :class:`MoveFeatures` are scaled for a network, card codes are not.
-    mask_dtype
-        ``"int8"`` or ``"bool"``.
-
-    Raises
-    ------
-    TypeError
-        If the action space is not ``Discrete``, or ``dtype`` is given and the observation is not a ``Box``.
-    ValueError
-        If the keys are equal, or a type is unknown.
     """
 
     def __init__(
@@ -63,41 +52,26 @@ class DictObservation(gym.Wrapper[dict[str, Any], np.int64, Any, np.int64], gym.
         *,
         obs_key: str = "observations",
         mask_key: str = "action_mask",
-        dtype: npt.DTypeLike | None = "float32",
-        mask_dtype: MaskDtype = "int8",
+        dtype: Literal["float32"] | None = "float32",
     ) -> None:
-        for name, key in (("obs_key", obs_key), ("mask_key", mask_key)):
-            check_kind(name, key, str)
+        check_choice("dtype", dtype, (None, "float32"))
         if obs_key == mask_key:
             raise ValueError(f"obs_key and mask_key are both {obs_key!r}, allowed: two different keys")
-        self.dtype = None if dtype is None else _number_type(dtype)
-        gym.utils.RecordConstructorArgs.__init__(
-            self,
-            obs_key=obs_key,
-            mask_key=mask_key,
-            dtype=None if self.dtype is None else self.dtype.name,
-            mask_dtype=check_choice("mask_dtype", mask_dtype, MASK_DTYPES),
-        )
+        gym.utils.RecordConstructorArgs.__init__(self, obs_key=obs_key, mask_key=mask_key, dtype=dtype)
         super().__init__(env)
-        if not isinstance(env.action_space, spaces.Discrete):
-            raise TypeError(f"action space is {env.action_space}, allowed: Discrete")
-        self.obs_key = obs_key
-        self.mask_key = mask_key
-        self.mask_dtype = np.dtype(mask_dtype)
-        space: spaces.Space[Any] = env.observation_space
-        if self.dtype is not None:
-            if not isinstance(space, spaces.Box):
-                kind = type(space).__name__
-                raise TypeError(f"observation space is a {kind}, with dtype {self.dtype} allowed: Box")
-            low, high = (bound.astype(self.dtype) for bound in (space.low, space.high))
-            space = spaces.Box(low, high, dtype=self.dtype.type)
-        mask = spaces.Box(0, 1, shape=(int(env.action_space.n),), dtype=self.mask_dtype.type)
+        self.obs_key, self.mask_key, self.dtype = obs_key, mask_key, dtype
+        space: Any = env.observation_space
+        if dtype is not None:
+            low, high = space.low.astype(np.float32), space.high.astype(np.float32)
+            space = spaces.Box(low, high, dtype=np.float32)
+        actions: Any = env.action_space
+        mask: Any = spaces.Box(0, 1, shape=(int(actions.n),), dtype=np.int8)
         self.observation_space = spaces.Dict({obs_key: space, mask_key: mask})
 
     def _observation(self, observation: Any, info: dict[str, Any]) -> dict[str, Any]:
         if self.dtype is not None:
             observation = observation.astype(self.dtype)
-        return {self.obs_key: observation, self.mask_key: info["action_mask"].astype(self.mask_dtype)}
+        return {self.obs_key: observation, self.mask_key: info["action_mask"].astype(np.int8)}
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -110,17 +84,6 @@ class DictObservation(gym.Wrapper[dict[str, Any], np.int64, Any, np.int64], gym.
         """Play one action."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return self._observation(observation, info), reward, terminated, truncated, info
-
-
-def _number_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    """Check the type of an observation: it must be able to hold card codes."""
-    try:
-        found = np.dtype(dtype)
-    except TypeError:
-        found = None
-    if found is None or found.kind not in "fi":
-        raise ValueError(f"dtype is {shown(dtype)}, allowed: None, a float or a signed integer type")
-    return found
 
 
 # -------------------------------------------------------------------------------- features of moves

@@ -15,8 +15,6 @@ import pytest
 os.environ.setdefault("SOLITAIRE_ENV_THREADS", "1")
 # Otherwise the first test that builds the kernels would have a notice on its stderr.
 os.environ["SOLITAIRE_ENV_QUIET"] = "1"
-# Windows open in memory, whether or not there is a desktop. Read by SDL when the first one opens.
-os.environ["SDL_VIDEODRIVER"] = "dummy"
 
 Refuses = Callable[..., None]
 

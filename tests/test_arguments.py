@@ -28,7 +28,6 @@ from solitaire_env.policies import load_class
 from solitaire_env.render import render
 from solitaire_env.render.ansi import render_ansi
 from solitaire_env.render.picture import render_rgb
-from solitaire_env.render.svg import render_svg
 from solitaire_env.sb3 import SolitaireVecEnv
 from solitaire_env.util.messages import shown
 from solitaire_env.vector import SolitaireVectorEnv
@@ -140,7 +139,6 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], tuple[type, ...]]] = {
     "render last": (lambda x: render("ansi", POSITION, x), NONE),
     "render size": (lambda x: render("rgb_array", POSITION, size=x), ()),
     "render_ansi": (render_ansi, ()),
-    "render_svg": (render_svg, ()),
     "render_rgb": (render_rgb, ()),
     "format_transcript": (transcripts.format_transcript, ()),
     "parse_transcript": (transcripts.parse_transcript, ()),
@@ -149,7 +147,7 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], tuple[type, ...]]] = {
     "replay": (lambda x: next(transcripts.replay(x)), ()),
     "set_state": (ENV.set_state, ()),
     "set_options": (of_many("set_options"), (*NONE, dict, list)),
-    "obs_key": (lambda x: DictObservation(ENV, obs_key=x), TEXT),
+    "dtype": (lambda x: DictObservation(ENV, dtype=x), NONE),
 }
 """Functions of one argument, and the types that they take."""
 
@@ -177,4 +175,4 @@ def test_options_of_another_number_of_games_are_refused(options: Any, refuses: R
     refuses(reset, "allowed")
     env.set_options([{"deal": 3}, {}])
     env.reset()
-    assert env.env_method("deal")[0] == 3
+    assert env.get_attr("deal")[0] == 3

@@ -10,8 +10,9 @@ import pytest
 from benchmarks import __main__ as command
 from benchmarks import episodes, parts
 from benchmarks.rounds import Contestant, Speed, take_turns
+from benchmarks.speed import TIMED, Recording
 from solitaire_env.core import max_threads, set_num_threads
-from solitaire_env.evaluation.speed import TIMED
+from solitaire_env.vector import SolitaireVectorEnv
 
 SMALL = ["--games", "eights-down", "--num-envs", "4", "--threads", "1", "--calls", "5"]
 QUICK = ["--rounds", "1", "--seconds", "0"]
@@ -80,3 +81,13 @@ def test_contestants_alternate_and_the_median_round_counts() -> None:
     assert order == ["a", "b"] * 4
     speeds = take_turns([contestant("c", [9, 1, 2, 2])], 1, 4)
     assert speeds["c"] == Speed(3.6, 3.6, 3.6)
+
+
+def test_a_recording_has_legal_actions_and_repeats_its_games() -> None:
+    env = SolitaireVectorEnv(5, "eights-down", on_invalid="raise", max_episode_steps=40)
+    recording = Recording(env, length=90)
+    assert recording.steps == 450 and recording.episodes >= 10
+    assert recording.replay() > 0
+    recording.actions[0] = 0
+    with pytest.raises((RuntimeError, ValueError)):
+        recording.replay()

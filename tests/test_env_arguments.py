@@ -15,10 +15,10 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import solitaire_env
 from solitaire_env.core.position import FACE_DOWN
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.testing import expect_results
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number, whole_numbers
 from solitaire_env.vector import SolitaireVectorEnv
+from tests.comparing import expect_results
 from tests.conftest import Refuses
 
 BUSY = "solitaire_env:Solitaire/BusyAces-v0"

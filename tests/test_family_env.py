@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import gymnasium as gym
@@ -186,7 +187,7 @@ def test_it_has_the_methods_of_a_single_game() -> None:
         assert env.describe_action(number) == alone.describe_action(own)
     assert env.decode_observation(env._observation()) == alone.decode_observation(alone._observation())
     assert env.observation_layout == env.layout.slices
-    other = env.clone()
+    other = deepcopy(env)
     assert other.get_state() == env.get_state()
     other.step(legal[0])
     assert other.get_state() != env.get_state()

@@ -93,32 +93,6 @@ def test_equals_dummy_vec_env(name: str, keywords: dict[str, Any]) -> None:
     assert ended or not keywords
 
 
-@pytest.mark.parametrize("observation", ["cards", "features"])
-def test_float_observations_equal_the_others(observation: Any) -> None:
-    words = {"observation": observation, "max_episode_steps": 9}
-    plain, floats = (
-        SolitaireVecEnv(BUSY_ACES, 3, observation_dtype=dtype, **words) for dtype in (None, "float32")
-    )
-    assert floats.observation_space.dtype == np.float32
-    np.testing.assert_array_equal(floats.observation_space.high, plain.observation_space.high)
-    for env in (plain, floats):
-        env.seed(1)
-    expected, seen = plain.reset(), floats.reset()
-    ended = 0
-    for _ in range(12):
-        assert seen.dtype == np.float32 and all(floats.observation_space.contains(row) for row in seen)
-        np.testing.assert_array_equal(seen, expected)
-        actions = np.array([mask.argmax() for mask in plain.env_method("action_masks")])
-        expected, *_, dones, infos = plain.step(actions)
-        seen, *_, others = floats.step(actions)
-        for row in np.flatnonzero(dones).tolist():
-            last = others[row]["terminal_observation"]
-            assert last.dtype == np.float32
-            np.testing.assert_array_equal(last, infos[row]["terminal_observation"])
-            ended += 1
-    assert ended
-
-
 def test_options_are_used_once_and_do_not_advance_the_streams() -> None:
     ours, theirs = SolitaireVecEnv(BUSY_ACES, 4), dummy(BUSY_ACES, 4)
     position = native().env_method("position", hidden=True)[0]

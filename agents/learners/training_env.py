@@ -11,7 +11,6 @@ from agents.family import FamilySpec
 from solitaire_env.arguments import VecEnvArguments, check_arguments
 from solitaire_env.core.native import Bool, Int8, Int64, kernel
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
-from solitaire_env.render import VECTOR_RENDER_MODES
 from solitaire_env.sb3 import Played, SolitaireVecEnv
 
 MAX_FORCED: Final = 8
@@ -99,9 +98,7 @@ class FamilyTrainingEnv(TrainingEnv):
     def __init__(self, spec: FamilySpec, num_envs: int) -> None:
         self._family = spec
         self.safe_autoplay, self.steps = False, 0
-        self._set_up(
-            spec.make_batch(num_envs), spec.space, check_arguments({}, VecEnvArguments, VECTOR_RENDER_MODES)
-        )
+        self._set_up(spec.make_batch(num_envs), spec.space, check_arguments({}, VecEnvArguments))
 
     @property
     def game(self) -> Any:

@@ -15,9 +15,8 @@ from typing import Any, Final
 from agents.config import ConfigError, TrainConfig
 from agents.runs.config_files import dump_config, load_config
 from solitaire_env import __version__
-from solitaire_env.evaluation.speed import processor
 from solitaire_env.policies.model_files import CARD
-from solitaire_env.util.cores import usable_cores
+from solitaire_env.util.cores import processor, usable_cores
 from solitaire_env.util.files import model_folder, naming, write_json, write_text
 
 CHECKPOINT = "checkpoint.safetensors"

@@ -1,8 +1,8 @@
 """Repeated positions of a game.
 
-The sum of each position is stored (:mod:`solitaire_env.core.position_sums`), in the order of the game;
-repetitions are counted at its end. Tried: a hash table for each game. It took 60 ns more a decision with a
-thousand games of 2,000 positions, whose tables do not fit into the cache.
+The sum of each position is stored (:mod:`solitaire_env.core.position_sums`). Tried: a hash table for each
+game. It took 60 ns more a decision with a thousand games of 2,000 positions, whose tables do not fit into the
+cache.
 """
 
 from typing import Annotated, Final
@@ -14,7 +14,7 @@ from solitaire_env.core import Rules
 from solitaire_env.core.native import Bool, Int8, Int64, kernel
 from solitaire_env.core.position_sums import make_sum_weights, position_sum
 
-FIRST_ROOM: Final = 250
+FIRST_CAPACITY: Final = 250
 """Initial capacity for positions. With a power of two, all games would share a few places of the
 cache."""
 
@@ -32,26 +32,24 @@ class Repeats:
 
     def __init__(self, rules: Rules, rows: int) -> None:
         self._weights = make_sum_weights(rules)
-        self._sums = np.zeros((rows, FIRST_ROOM), dtype=np.int64)
+        self._sums = np.zeros((rows, FIRST_CAPACITY), dtype=np.int64)
         self._lengths = np.zeros(rows, dtype=np.int64)
 
     def clear(self, rows: npt.NDArray[np.int64]) -> None:
         """Start new games in some rows (int64 ``[n]``)."""
         self._lengths[rows] = 0
 
-    def add(self, cards: npt.NDArray[np.int8], rows: npt.NDArray[np.int64]) -> None:
-        """Store the current positions of some games (int64 ``[n]``).
+    def add(
+        self, cards: npt.NDArray[np.int8], rows: npt.NDArray[np.int64], search: bool = True
+    ) -> npt.NDArray[np.bool_]:
+        """Store the positions of some games (int64 ``[n]``); with ``search``, whether each is a repetition.
 
         ``cards`` are the position rows of all games, int8 ``[rows, row_size]``.
         """
         if self._lengths.max() == self._sums.shape[1]:
             self._sums = np.concatenate((self._sums, np.zeros_like(self._sums)), axis=1)
-        _add(cards, rows, self._weights, self._sums, self._lengths)
-
-    def is_repetition(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Whether the last stored position of some games (int64 ``[n]``) is a repetition, bool ``[n]``."""
         found = np.zeros(len(rows), dtype=np.bool_)
-        _find_repetition(rows, self._sums, self._lengths, found)
+        _add(cards, rows, self._weights, self._sums, self._lengths, int(search), found)
         return found
 
     def count(self, row: int) -> int:
@@ -67,27 +65,18 @@ def _add(
     weights: Annotated[Int64, "rules.row_stock"],
     sums: Annotated[Int64, "rows capacity"],
     lengths: Annotated[Int64, "rows"],
-) -> None:
-    """Append the sums of positions of some games."""
-    for k in range(rows.shape[0]):
-        b = rows[k]
-        sums[b, lengths[b]] = position_sum(cards[b], weights)
-        lengths[b] += 1
-
-
-@kernel
-def _find_repetition(
-    rows: Annotated[Int64, "n"],
-    sums: Annotated[Int64, "rows capacity"],
-    lengths: Annotated[Int64, "rows"],
+    search: int,
     found: Annotated[Bool, "n"],
 ) -> None:
-    """Write whether the last position of some games occurred before."""
+    """Append the sums of positions of some games; write whether each occurred before."""
     for k in range(rows.shape[0]):
         b = rows[k]
-        last = lengths[b] - 1
+        total = position_sum(cards[b], weights)
         times = 0
-        # Compare with all: that takes a few vector instructions per hundred.
-        for n in range(last):
-            times += sums[b, n] == sums[b, last]
+        if search != 0:
+            # Compare with all: that takes a few vector instructions per hundred.
+            for n in range(lengths[b]):
+                times += sums[b, n] == total
         found[k] = times > 0
+        sums[b, lengths[b]] = total
+        lengths[b] += 1

@@ -38,12 +38,6 @@ class Game:
 
 _GAME_TYPES = {name: get_args(hint) or (hint,) for name, hint in get_type_hints(Game).items()}
 _OPTIONAL = {f.name for f in fields(Game) if f.default is not MISSING}
-_TYPE_NAMES = {
-    str: "text",
-    bool: "true or false",
-    int: "a whole number from 0 to 2**63 - 1",
-    type(None): "null",
-}
 
 
 def read_games(path: Path) -> list[Game]:
@@ -102,8 +96,8 @@ def _read_game(line: str) -> Game:
     for key, value in data.items():
         allowed = _GAME_TYPES[key]
         if type(value) not in allowed or (type(value) is int and not 0 <= value < 2**63):
-            names = " or ".join(_TYPE_NAMES[kind] for kind in allowed)
-            raise ValueError(f"its {key} is {shown(value)}, allowed: {names}")
+            names = " or ".join(kind.__name__ for kind in allowed)
+            raise ValueError(f"its {key} is {shown(value)}, allowed: {names}, numbers from 0 to 2**63 - 1")
     return Game(**data)
 
 

@@ -212,10 +212,9 @@ class Runner:
     def step(self) -> list[Finished]:
         """Make one decision in every active game; return the games that ended."""
         rows, state = np.flatnonzero(self.active), self.played.state
-        self._games.repeats.add(state.rows, rows)
-        if self.policy.deterministic:
-            # From a repeated position it would cycle.
-            self._games.cycling[rows] = self._games.repeats.is_repetition(rows)
+        # From a repeated position, a deterministic policy would cycle.
+        search = self.policy.deterministic
+        self._games.cycling[rows] = self._games.repeats.add(state.rows, rows, search)
         deciding = rows[state.status[rows] == PLAYING]
         if len(deciding):
             decisions = self.decide(deciding)

@@ -12,8 +12,8 @@ from solitaire_env.evaluation.result_files import Game, check_distinct
 from solitaire_env.util.arguments import check_count
 from solitaire_env.util.messages import shown
 
-MAX_RESAMPLES: Final = 1_000_000
-"""Maximum number of resamples of a bootstrap interval."""
+RESAMPLES: Final = 2000
+"""Number of resamples of a bootstrap interval."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +55,15 @@ def wilson_interval(wins: int, games: int) -> tuple[float, float]:
     return (max(0.0, center - half), min(1.0, center + half))
 
 
-def bootstrap_interval(values: Sequence[float], resamples: int = 2000) -> tuple[float, float]:
+def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
     """95 % percentile bootstrap interval of a mean, from a fixed seed."""
-    count = check_count("resamples", resamples, 1, MAX_RESAMPLES)
     data = np.asarray(values, dtype=np.float64)
     if data.ndim != 1 or not np.isfinite(data).all():
         raise ValueError(f"values are {shown(values)}, allowed: one row of finite numbers")
     if len(data) == 0:
         return (math.nan, math.nan)
     random = np.random.Generator(np.random.PCG64(0))
-    means = [data[random.integers(len(data), size=len(data))].mean() for _ in range(count)]
+    means = [data[random.integers(len(data), size=len(data))].mean() for _ in range(RESAMPLES)]
     low, high = np.quantile(means, (0.025, 0.975))
     return (float(low), float(high))
 

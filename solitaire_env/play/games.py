@@ -13,7 +13,7 @@ from typing import Any, Final, get_args
 
 from solitaire_env.core.layout import action_layout
 from solitaire_env.core.variant import Variant
-from solitaire_env.play.hints import HINT, Advice, Adviser, AnyAdviser, BuiltInHint
+from solitaire_env.play.hints import Advice, Adviser
 from solitaire_env.play.jobs import Job, measure_win_rate, solve_deal
 from solitaire_env.play.piles import board, places
 from solitaire_env.play.session import Session, new_session
@@ -54,7 +54,7 @@ class Games:
     """
 
     def __init__(self, policies: Sequence[str], solver: str | None = None) -> None:
-        self.policies = tuple(dict.fromkeys(policies))
+        self.policies = tuple(dict.fromkeys(("greedy", *policies)))
         self.solver = solver
         if solver is not None:
             load_class(solver)
@@ -186,8 +186,8 @@ class Games:
     # --------------------------------------------------------------------------------- policies
 
     def list_policies(self, session: Session) -> dict[str, Any]:
-        """The built-in hint and the policies; a policy that does not play the game has an error."""
-        listed: list[dict[str, Any]] = [{"id": HINT, "name": HINT, "error": "", "rates": False}]
+        """The policies; one that does not play the game has an error."""
+        listed: list[dict[str, Any]] = []
         for name in self.policies:
             error = self._reason(name, session.env.variant)
             title = name if error else self.adviser(name, session.env.variant).name
@@ -206,7 +206,7 @@ class Games:
         return {**self.view(session), "advice": answer}
 
     def _advise(self, session: Session, policy: str, likeliest: bool = False) -> Advice:
-        adviser: AnyAdviser = BuiltInHint() if policy == HINT else self._find(policy, session.env.variant)
+        adviser = self._find(policy, session.env.variant)
         try:
             advice = adviser.advise(session, likeliest)
         except Exception as error:  # a custom policy may raise anything
@@ -217,7 +217,7 @@ class Games:
         return advice
 
     def _find(self, name: str, variant: Variant) -> Adviser:
-        check_choice("policy", name, (HINT, *self.policies))
+        check_choice("policy", name, self.policies)
         if error := self._reason(name, variant):
             raise Refused(409, f"policy {shown(name)} cannot play this game: {error}")
         return self.adviser(name, variant)
@@ -248,11 +248,10 @@ class Games:
     def rate(self, session: Session, policy: str, games: int = 100, origin: str = "deal") -> dict[str, Any]:
         """Start a job that plays the deal, or from the position, with a policy."""
         check_choice("origin", origin, ("deal", "position"))
-        check_choice("policy", policy, self.policies)
         variant, games = session.env.variant, check_count("games", games, 1, MAX_GAMES)
         position = session.full_position()
         hidden = origin == "position" and position != position.hidden()
-        if not (hidden or self._find(policy, variant).policy.stochastic):
+        if not (self._find(policy, variant).policy.stochastic or hidden):
             games = 1
         start = position if origin == "position" else session.start
         work = partial(measure_win_rate, name=policy, variant=variant, start=start, games=games)

@@ -1,24 +1,18 @@
-"""Hints: the action that a policy, or the built-in hint, would play in a session, with its reasons."""
+"""Hints: the action that a policy would play in a session, with its reasons."""
 
 from threading import Lock
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from solitaire_env.core.cards import FACE_DOWN
-from solitaire_env.core.layout import Action, action_layout
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.core.variant import Variant
-from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation.runner import Decisions, Runner
 from solitaire_env.notation import Move, action_text, describe_action, move_of
 from solitaire_env.play.session import Session
 from solitaire_env.policies import as_policy
 from solitaire_env.registration import step_limit
 from solitaire_env.transcripts import Thought
-
-HINT: Final = "hint"
-"""Name of the built-in hint, which is offered besides the policies."""
 
 
 class Option(NamedTuple):
@@ -33,7 +27,7 @@ class Option(NamedTuple):
 
 
 class Advice(NamedTuple):
-    """The action that an adviser would play."""
+    """The action that a policy would play."""
 
     text: str
     """Text of its action, in the policy's own action set."""
@@ -123,50 +117,3 @@ class Adviser:
         decisions = self.runner.decide(np.zeros(1, dtype=np.int64), explain=True)
         self._last = key, decisions
         return decisions
-
-
-class BuiltInHint:
-    """An adviser without a policy. It evaluates single moves and is no solver.
-
-    The order is: home, onto a pile, draw, redeal, to a space, to a cell, back from a foundation. Moves that
-    can be undone by the next move come after these; moves that repeat a position of this game come last. A
-    move that turns a card up cannot be undone: it shows a new card.
-    """
-
-    name = HINT
-    explains = False
-    deterministic = False
-    information = "player"
-
-    def advise(self, session: Session, likeliest: bool = False) -> Advice | None:
-        """A sensible legal action; None if there is none."""
-        env = session.env
-        layout = action_layout(env.variant)
-        seen = {tuple(played.before["row"]) for played in session.played}
-        tableau = session.position().tableau
-        counted = layout.rules.tableau_counts > 1
-        trial = SolitaireEnv(env.variant)
-        here = env.get_state()
-
-        def badness(number: int) -> tuple[bool, bool, int]:
-            action = layout.decode(number)
-            trial.set_state(here)
-            trial.step(number)
-            undone = False
-            if action.source < layout.rules.piles and action.kind in ("tableau", "space"):
-                target = tableau.index(()) if action.kind == "space" else action.target
-                count = len(env.move(number).cards)
-                below = tableau[action.source][:-count]
-                back = Action("tableau", target, action.source, count if counted else 1)
-                turned = below[-1:] == (FACE_DOWN,)
-                undone = not turned and bool(trial.action_masks()[layout.encode(back)])
-            kinds = ("home", "tableau", "draw", "redeal", "space", "cell", "worry")
-            return tuple(trial.get_state()["row"]) in seen, undone, kinds.index(action.kind)
-
-        action = min(session.legal(), key=badness, default=None)
-        if action is None:
-            return None
-        return Advice(env.action_text(action), env.describe_action(action), env.move(action), (action,))
-
-
-AnyAdviser = Adviser | BuiltInHint

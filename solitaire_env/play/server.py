@@ -185,7 +185,8 @@ def make_app(
     Parameters
     ----------
     policies
-        Names of policies for hints and win rates, as for :func:`solitaire_env.policies.load_policy`.
+        Names of policies for hints and win rates besides ``greedy``, as for
+        :func:`solitaire_env.policies.load_policy`.
     host
         The server's name, besides ``localhost`` and addresses.
     allowed_hosts

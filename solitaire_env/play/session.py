@@ -128,18 +128,6 @@ class Session:
             self.undone.clear()
         return played
 
-    def undo(self) -> None:
-        """Take the last move back.
-
-        Raises
-        ------
-        ValueError
-            If no move was played.
-        """
-        if not self.played:
-            raise ValueError("there is no move to take back")
-        self.go_to(len(self.played) - 1)
-
     def go_to(self, move: int) -> None:
         """Undo or redo moves until ``move`` moves are played. At the start, a stateful policy forgets the
         game.

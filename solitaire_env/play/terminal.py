@@ -7,7 +7,7 @@ import re
 import sys
 import textwrap
 
-from solitaire_env.play.hints import AnyAdviser
+from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import Session
 from solitaire_env.render.ansi import render_ansi
 from solitaire_env.variants import get_variant
@@ -39,7 +39,7 @@ def print_continuation(session: Session) -> None:
         print("and enter these moves, on one line or several:\n\n" + textwrap.fill(moves, 80))
 
 
-def _run_word(session: Session, adviser: AnyAdviser, word: str) -> str | None:
+def _run_word(session: Session, adviser: Adviser, word: str) -> str | None:
     """Run one word of input; return the text to print, or None if a move was made or taken back."""
     env = session.env
     if word == "?":
@@ -49,7 +49,9 @@ def _run_word(session: Session, adviser: AnyAdviser, word: str) -> str | None:
         advice = adviser.advise(session, likeliest=True)
         return NO_MOVE if advice is None else f"{adviser.name}: {advice.text:<8}{advice.words}"
     if word == "u":
-        session.undo()
+        if not session.played:
+            raise ValueError("there is no move to take back")
+        session.go_to(len(session.played) - 1)
         return None
     # Typed words are in lower case; the suit of a foundation, as in fC>t3, is not.
     legal = {env.action_text(action).lower(): action for action in session.legal()}
@@ -60,7 +62,7 @@ def _run_word(session: Session, adviser: AnyAdviser, word: str) -> str | None:
     return None
 
 
-def play(session: Session, adviser: AnyAdviser) -> None:
+def play(session: Session, adviser: Adviser) -> None:
     """Play a game with input lines from stdin, until it is won or left.
 
     A line contains words: action text, ``?``, ``h``, ``u`` or ``q``. At the end of the input, at ``q`` and at
@@ -91,7 +93,7 @@ def play(session: Session, adviser: AnyAdviser) -> None:
         print_continuation(session)
 
 
-def _run_line(session: Session, adviser: AnyAdviser, line: str) -> bool:
+def _run_line(session: Session, adviser: Adviser, line: str) -> bool:
     """Run the words of a line up to the first error; return whether the position has changed."""
     changed = False
     for word in line.lower().split():

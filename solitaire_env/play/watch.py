@@ -2,12 +2,11 @@
 
 import shutil
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from solitaire_env.play.hints import AnyAdviser
+from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import Played, Session
 from solitaire_env.registration import step_limit
 from solitaire_env.transcripts import Transcript, format_thought
@@ -25,12 +24,12 @@ class WatchedGame:
     session
         A new game.
     adviser
-        The policy that plays, or the built-in hint.
+        The policy that plays.
     limit
         Maximum number of moves; by default the registered step limit.
     """
 
-    def __init__(self, session: Session, adviser: AnyAdviser, limit: int | None = None) -> None:
+    def __init__(self, session: Session, adviser: Adviser, limit: int | None = None) -> None:
         self.session = session
         self.adviser = adviser
         self.limit = limit or step_limit(session.env.variant)
@@ -109,9 +108,6 @@ def _frame(watched: WatchedGame, board: str) -> list[str]:
     lines = [head]
     if watched.adviser.explains:
         thought = next((move.thought for move in reversed(played) if move.thought), None)
-        # It is broken only between its parts, and always has two lines, so that the board does not move.
-        whole = format_thought(thought) if thought else ""
-        whole = whole.replace(" ", "\u00a0").replace(";\u00a0", "; ")
-        parts = textwrap.wrap(whole, shutil.get_terminal_size().columns)
-        lines += [part.replace("\u00a0", " ") for part in [*parts, "", ""][:2]]
+        # Always a line, so that the board does not move.
+        lines.append(format_thought(thought) if thought else "")
     return [*lines, "", *board.split("\n")]

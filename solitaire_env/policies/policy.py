@@ -276,7 +276,7 @@ def _normalizer(model: Any) -> Any:
         warnings.warn(
             f"the model was trained on normalized observations that Stable-Baselines3 rounds to "
             f"{model.observation_space.dtype}, the type of its observation space; make the environment with "
-            'SolitaireVecEnv(..., observation_dtype="float32")',
+            'SolitaireVecEnv(..., observation="features")',
             stacklevel=2,
         )
     return found

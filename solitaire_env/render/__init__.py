@@ -1,7 +1,8 @@
-"""Pictures of a position: as text, as SVG, as pixels, in a window."""
+"""Pictures of a position: as text and as pixels."""
 
 from contextlib import suppress
 from importlib.util import find_spec
+from io import BytesIO
 from operator import index
 from typing import Any, Final, Literal, NamedTuple, get_args
 
@@ -12,11 +13,8 @@ from solitaire_env.util.arguments import check_choice, check_kind
 from solitaire_env.util.messages import shown
 from solitaire_env.variants import Variant
 
-RenderMode = Literal["ansi", "ascii", "rgb_array", "human"]
-VectorRenderMode = Literal["ansi", "ascii", "rgb_array"]
-TEXT_MODES: Final = ("ansi", "ascii")
+RenderMode = Literal["ansi", "rgb_array"]
 RENDER_MODES: Final = get_args(RenderMode)
-VECTOR_RENDER_MODES: Final = get_args(VectorRenderMode)
 RENDER_FPS: Final = 4
 
 SIZE: Final = (800, 600)
@@ -33,14 +31,16 @@ class LastMove(NamedTuple):
     """None for an illegal action."""
 
 
-def check_render_mode(mode: Any, allowed: tuple[str, ...] = RENDER_MODES) -> str | None:
-    """Check the render mode: None or an allowed one whose libraries are installed."""
-    check_choice("render_mode", mode, (None, *allowed))
-    if mode not in (None, *TEXT_MODES):
-        need("PIL", f"render_mode={mode!r}")
-    if mode == "human":
-        need("pygame", f"render_mode={mode!r}")
+def check_render_mode(mode: Any) -> str | None:
+    """Check the render mode: None or one whose libraries are installed."""
+    check_choice("render_mode", mode, (None, *RENDER_MODES))
+    if mode == "rgb_array" and not _has_pillow():
+        raise ImportError("render_mode='rgb_array' needs PIL: pip install \"solitaire-env[render]\"")
     return None if mode is None else str(mode)
+
+
+def _has_pillow() -> bool:
+    return find_spec("PIL") is not None
 
 
 def check_render_size(size: Any) -> tuple[int, int]:
@@ -52,12 +52,6 @@ def check_render_size(size: Any) -> tuple[int, int]:
     raise ValueError(
         f"render_size is {shown(size)}, allowed: (width, height), {SMALLEST} to {LARGEST} pixels each"
     )
-
-
-def need(module: str, what: str) -> None:
-    """Raise an error if a library of the ``render`` extra is not installed."""
-    if find_spec(module) is None:
-        raise ImportError(f'{what} needs {module}: pip install "solitaire-env[render]"')
 
 
 def last_move(variant: Variant, state: State, row: int, number: int) -> LastMove:
@@ -76,13 +70,13 @@ def render(
     deal: int | str | None = None,
     size: tuple[int, int] = SIZE,
 ) -> Any:
-    """A position as text (:data:`TEXT_MODES`) or as pixels, uint8 ``[height, width, 3]`` (other modes)."""
+    """A position as text (``ansi``) or as pixels, uint8 ``[height, width, 3]`` (``rgb_array``)."""
     check_choice("mode", mode, RENDER_MODES)
     words, move = (None, None) if last is None else check_kind("last", last, LastMove)
-    if mode in TEXT_MODES:
+    if mode == "ansi":
         from solitaire_env.render.ansi import render_ansi
 
-        return render_ansi(position, words, symbols=False if mode == "ascii" else None, move=move)
+        return render_ansi(position, words, move=move)
     from solitaire_env.render.board import headline
     from solitaire_env.render.picture import render_rgb
 
@@ -91,11 +85,17 @@ def render(
     )
 
 
-def _in_notebook(position: Position) -> str:
-    """The board as SVG."""
-    from solitaire_env.render.svg import render_svg
+def render_png(
+    position: Position, last: LastMove | None = None, deal: int | str | None = None
+) -> bytes | None:
+    """A position as a PNG file, for a notebook; None without Pillow."""
+    if not _has_pillow():
+        return None
+    from PIL import Image
 
-    return render_svg(position)
+    file = BytesIO()
+    Image.fromarray(render("rgb_array", position, last, deal)).save(file, "PNG")
+    return file.getvalue()
 
 
-setattr(Position, "_repr_html_", _in_notebook)  # noqa: B010  # the core knows nothing of pictures
+setattr(Position, "_repr_png_", render_png)  # noqa: B010  # the core knows nothing of pictures

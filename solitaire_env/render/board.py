@@ -62,8 +62,6 @@ class Spot(NamedTuple):
     mark: Mark = ""
     suit: int | None = None
     """Suit of an empty foundation."""
-    covered: bool = False
-    """Whether another card lies on it."""
     other: int = EMPTY
     """The other possible card on a foundation of alternating colors: the number of cards defines the rank and
     the color of the last one, not its suit."""
@@ -134,7 +132,7 @@ def lay_out(
     move: Move | None = None,
     caption: str | None = None,
     note: str = "",
-    aspect: float | None = None,
+    aspect: float = 0.75,
 ) -> Board:
     """The board of a position.
 
@@ -147,19 +145,16 @@ def lay_out(
     note
         Text at the bottom.
     aspect
-        Height divided by width; without it the board is as high as the position needs.
+        Height divided by width.
     """
     v = check_kind("position", position, Position).variant
     columns = max(v.piles, _FEWEST_COLUMNS)
     width = (columns - 1) * PITCH + 1 + 2 * _MARGIN
     # The same for all positions of a game, so that nothing moves between pictures.
     extent = (min(make_rules(v).pile_capacity, TALLEST) - 1) * TIGHT
-    if aspect is None:
-        extent = min(extent, max(map(len, position.tableau)) * LOOSE)
     top = _MIDDLE_TOP + (_ROW if v.stock or v.cells else 0)
     height = top + CARD_HEIGHT + extent + _BELOW
-    if aspect is not None:
-        width, height = max(width, height / aspect), max(height, width * aspect)
+    width, height = max(width, height / aspect), max(height, width * aspect)
     pitch = min(WIDE, (width - 2 * _MARGIN - 1) / (columns - 1))
     left = (width - 1 - (columns - 1) * pitch) / 2
     right = width - left
@@ -254,8 +249,7 @@ def _fan(waste: Pile, x: float, end: float, left_from: str) -> list[Spot]:
     first = len(waste) - shown
     spots = [Spot("waste", len(waste), EMPTY, x + shown * FANNED, _MIDDLE_TOP)] if empty else []
     for place, card in enumerate(waste[first:]):
-        covered = place + 1 < shown
-        spots.append(Spot("waste", first + place, card, x + place * FANNED, _MIDDLE_TOP, covered=covered))
+        spots.append(Spot("waste", first + place, card, x + place * FANNED, _MIDDLE_TOP))
     return spots
 
 
@@ -269,7 +263,7 @@ def _column(pile: Pile, name: str, x: float, top: float, bottom: float, left_fro
     edges = [top + sum(shares[:depth]) * step for depth in range(len(pile) + 1)]
     spots = [Spot(name, len(pile), EMPTY, x, edges[-1])] if empty else []
     for depth, card in enumerate(pile):
-        spots.append(Spot(name, depth, card, x, edges[depth], covered=depth + 1 < len(pile), corner=corner))
+        spots.append(Spot(name, depth, card, x, edges[depth], corner=corner))
     return spots
 
 

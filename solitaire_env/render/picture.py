@@ -19,8 +19,8 @@ from solitaire_env.core.cards import (
     suit_of,
 )
 from solitaire_env.notation import Position
-from solitaire_env.render import SIZE, colors
-from solitaire_env.render.board import CARD_HEIGHT, Board, Label, lay_out
+from solitaire_env.render import SIZE
+from solitaire_env.render.board import CARD_HEIGHT, Label, lay_out
 
 try:
     from PIL import Image, ImageDraw, ImageFont
@@ -36,6 +36,23 @@ _OUTSET: Final = 0.05
 _SMOOTH: Final = 4
 """Scale factor for drawing smooth corners."""
 
+# Colors.
+TABLE: Final = "#1d5c43"
+FACE: Final = "#fdfdf8"
+DOWN_FACE: Final = "#b9c6e2"
+"""Color of a face-down card that is known."""
+EDGE: Final = "#6f7a74"
+RED: Final = "#c01820"
+BLACK: Final = "#161616"
+BACK: Final = "#2c4f93"
+BACK_LINES: Final = "#8fa9dc"
+PLACE: Final = "#5f9a80"
+EMPTY_PLACE: Final = "#195139"
+CAPTION: Final = "#ffffff"
+NAME: Final = "#c4dfd2"
+MARK: Final = "#ffb400"
+"""Of the last move."""
+
 Rgb = npt.NDArray[np.uint8]
 
 
@@ -50,14 +67,9 @@ def render_rgb(position: Position, size: tuple[int, int] = SIZE, **marks: Any) -
         As in :func:`~solitaire_env.render.board.lay_out`.
     """
     board = lay_out(position, aspect=size[1] / size[0], **marks)
-    return np.asarray(draw(board, size)).copy()
-
-
-def draw(board: Board, size: tuple[int, int]) -> Image.Image:
-    """The picture of a board whose aspect is that of ``size`` (width and height in pixels)."""
     scale = size[0] / board.width
     width = max(4, round(scale))
-    image = Image.new("RGB", size, colors.TABLE)
+    image = Image.new("RGB", size, TABLE)
 
     def paste(part: Image.Image, x: float, y: float, outset: int = 0) -> None:
         image.paste(part, (round(x * scale) - outset, round(y * scale) - outset), part)
@@ -71,7 +83,7 @@ def draw(board: Board, size: tuple[int, int]) -> Image.Image:
     pen = ImageDraw.Draw(image)
     for label in board.labels:
         _write(pen, label, scale)
-    return image
+    return np.asarray(image).copy()
 
 
 @lru_cache(maxsize=1024)
@@ -88,14 +100,14 @@ def card_image(
         Size of its rank and suit in the corner, relative to the usual size.
     """
     if card == EMPTY:
-        place = _rounded((width, _height(width)), colors.EMPTY_PLACE, colors.PLACE)
+        place = _rounded((width, _height(width)), EMPTY_PLACE, PLACE)
         if suit is not None:
-            _symbol(place, SUIT_SYMBOLS[suit], colors.PLACE, 0.6, 0.7)
+            _symbol(place, SUIT_SYMBOLS[suit], PLACE, 0.6, 0.7)
         return place
     if card == FACE_DOWN:
         return _back(width)
-    face = _rounded((width, _height(width)), colors.DOWN_FACE if card & DOWN else colors.FACE, colors.EDGE)
-    color, symbol = colors.RED if is_red(card) else colors.BLACK, SUIT_SYMBOLS[suit_of(card)]
+    face = _rounded((width, _height(width)), DOWN_FACE if card & DOWN else FACE, EDGE)
+    color, symbol = RED if is_red(card) else BLACK, SUIT_SYMBOLS[suit_of(card)]
     if other != EMPTY:
         symbol += SUIT_SYMBOLS[suit_of(other)]
     _symbol(face, symbol, color, 0.72 / len(symbol), 0.9)
@@ -107,15 +119,15 @@ def card_image(
 
 
 def _back(width: int) -> Image.Image:
-    back = _rounded((width, _height(width)), colors.FACE, colors.EDGE)
+    back = _rounded((width, _height(width)), FACE, EDGE)
     border = max(1, round(0.07 * width))
     inside = width - 2 * border, back.height - 2 * border
-    inner, shape = _rounded(inside, colors.BACK, colors.BACK), _rounded(inside, colors.BACK, colors.BACK)
+    inner, shape = _rounded(inside, BACK, BACK), _rounded(inside, BACK, BACK)
     pen = ImageDraw.Draw(inner)
     gap = max(3, width // 8)
     for x in range(-inner.height, inner.width, gap):
-        pen.line((x, 0, x + inner.height, inner.height), colors.BACK_LINES)
-        pen.line((x + inner.height, 0, x, inner.height), colors.BACK_LINES)
+        pen.line((x, 0, x + inner.height, inner.height), BACK_LINES)
+        pen.line((x + inner.height, 0, x, inner.height), BACK_LINES)
     back.paste(inner, (border, border), shape)
     return back
 
@@ -124,7 +136,7 @@ def _back(width: int) -> Image.Image:
 def _frame(width: int, height: int, thick: float) -> Image.Image:
     """The mark around cards of a given width in pixels, or around a place; ``thick`` in card widths."""
     out = 2 * _outset(width)
-    return _rounded((width + out, height + out), f"{colors.MARK}00", colors.MARK, thick)
+    return _rounded((width + out, height + out), f"{MARK}00", MARK, thick)
 
 
 def _outset(width: int) -> int:
@@ -175,7 +187,7 @@ def _write(pen: ImageDraw.ImageDraw, label: Label, scale: float) -> None:
     pen.text(
         (label.x * scale, (label.y + label.height / 2) * scale),
         text,
-        colors.CAPTION if label.strong else colors.NAME,
+        CAPTION if label.strong else NAME,
         font,
         anchor="lm",
     )

@@ -1,7 +1,10 @@
-"""Number of processor cores for this process, from its affinity and the CPU quota of its container."""
+"""The processor, and the number of its cores for this process, by affinity and the container's CPU quota."""
 
+import contextlib
 import math
 import os
+import platform
+import re
 from pathlib import Path, PurePosixPath
 
 
@@ -20,6 +23,15 @@ def usable_cores(system: Path = Path("/")) -> int:
     if hasattr(os, "sched_getaffinity"):  # pragma: no branch  # not on macOS and Windows
         cores = len(os.sched_getaffinity(0))
     return int(max(1, min(cores, cpu_quota(system))))
+
+
+def processor() -> str:
+    """The name of the processor, if the system provides it."""
+    with contextlib.suppress(OSError):
+        found = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+        if found:
+            return found[1]
+    return platform.processor() or platform.machine()
 
 
 def cpu_quota(system: Path = Path("/")) -> float:

@@ -202,7 +202,7 @@ def test_games_are_chosen_and_shared(home: str, open_page: OpenPage) -> None:
 def test_policies_give_hints_and_play_moves(home: str, open_page: OpenPage) -> None:
     page = open_page(f"{home}?game=eights-down&deal=132")
     names = page.locator("#policy option")
-    expect(names).to_have_text(["hint", "greedy", "linear", "first", "whim"])
+    expect(names).to_have_text(["greedy", "linear", "first", "whim"])
     page.locator("#policy").select_option(label="first")
     page.keyboard.press("h")
     expect(page.locator("#advice")).to_contain_text("first: ")
@@ -287,10 +287,10 @@ def test_reduced_motion_disables_animations(home: str, open_page: OpenPage) -> N
 
 
 def test_a_win_offers_the_next_deal(home: str, open_page: OpenPage) -> None:
-    """The built-in hint plays the moves home; undo closes the panel."""
+    """A policy plays the moves home; undo closes the panel."""
     game = recorded_game("eights-down")
     page = ready(open_page(f"{home}?game=eights-down&deal=132#moves={','.join(game.actions[:-6])}"))
-    page.locator("#policy").select_option(label="hint")
+    page.locator("#policy").select_option(label="greedy")
     page.locator("#speed").select_option("20")
     page.locator("#on").click()
     expect(page.locator("#won")).to_be_visible()

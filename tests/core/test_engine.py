@@ -17,8 +17,9 @@ from solitaire_env.core.rules.moves import worried_card
 from solitaire_env.core.rules.state import make_state
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.notation import format_position, parse_action, parse_position
-from solitaire_env.testing import check_state, check_supermoves
+from solitaire_env.testing import check_state
 from solitaire_env.variants import Variant, get_variant
+from tests.comparing import check_supermoves
 from tests.games import ALL_GAMES
 from tests.positions import cells, fill, run, spaces
 from tests.reference import ReferenceRules

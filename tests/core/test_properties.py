@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from solitaire_env.core.layout import action_layout
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import action_text, format_position, parse_action, parse_position, position_to_row
-from solitaire_env.testing import check_state, expect
+from solitaire_env.testing import check_state
 from solitaire_env.variants import Variant
+from tests.comparing import expect
 from tests.core.test_random_games import taste
 from tests.games import ALL_GAMES, COMPILED, SAMPLED
 from tests.positions import CASES, fill

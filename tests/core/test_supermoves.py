@@ -15,8 +15,8 @@ from solitaire_env.core.layout import PLAYING, action_layout
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Build, SequenceBuild, Variant
 from solitaire_env.policies.drawing import draw
-from solitaire_env.testing import check_supermoves
 from solitaire_env.variants import get_variant
+from tests.comparing import check_supermoves
 from tests.conftest import Refuses
 from tests.games import COMPILED, FURTHER
 from tests.reference import builds

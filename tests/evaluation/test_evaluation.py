@@ -101,7 +101,6 @@ def test_wilson_interval_equals_scipy(wins: int, games: int, low: float, high: f
         (lambda: wilson_interval(3, 2), ["wins is 3", "from 0 to 2"]),
         (lambda: wilson_interval(0, -1), ["games is -1"]),
         (lambda: wilson_interval(0.5, 2), ["wins is 0.5"]),  # type: ignore[arg-type]
-        (lambda: bootstrap_interval([1, 2], 0), ["resamples is 0", "from 1 to 1000000"]),
         (lambda: bootstrap_interval([[1, 2]]), ["values are [[1, 2]]", "one row of finite numbers"]),  # type: ignore[list-item]
         (lambda: bootstrap_interval([1, math.inf]), ["values are [1, inf]"]),
     ],
@@ -574,9 +573,9 @@ def test_rows_of_a_stochastic_policy_have_the_seed(tmp_path: Path, refuses: Refu
     [
         ("[" * 100_000, ["not JSON", "recursion"]),
         ('{"\\u202e": 1}', ["it has ['\\u202e']", "an object with env, policy"]),
-        ({"deal": [7]}, ["its deal is [7]", "a whole number from 0", "text"]),
-        ({"won": 1}, ["its won is 1", "true or false"]),
-        ({"steps": -1}, ["its steps is -1", "a whole number from 0"]),
+        ({"deal": [7]}, ["its deal is [7]", "int or str"]),
+        ({"won": 1}, ["its won is 1", "bool"]),
+        ({"steps": -1}, ["its steps is -1", "from 0 to 2**63 - 1"]),
     ],
     ids=lambda value: str(value)[:20],
 )

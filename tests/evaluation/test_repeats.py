@@ -24,7 +24,7 @@ def test_repetitions_are_counted_in_games_of_any_length(
     variant: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Random games, which move back and forth; the initial capacity is three positions."""
-    monkeypatch.setattr(repeats, "FIRST_ROOM", 3)
+    monkeypatch.setattr(repeats, "FIRST_CAPACITY", 3)
     size, random = 6, np.random.default_rng(0)
     batch = Batch(GameSpec(variant), size)
     batch.deal(np.arange(size), list(range(size)))
@@ -32,13 +32,12 @@ def test_repetitions_are_counted_in_games_of_any_length(
     seen = Repeats(batch.rules, size)
     for step in range(80):
         rows = np.flatnonzero((batch.state.status == PLAYING) & (random.random(size) < 0.9))
-        seen.add(batch.state.rows, rows)
         expected = []
         for row in rows.tolist():
             position = batch.observations()[row].tobytes()
             expected.append(position in positions[row])
             positions[row].append(position)
-        assert seen.is_repetition(rows).tolist() == expected
+        assert seen.add(batch.state.rows, rows).tolist() == expected
         if step == 50:  # another game begins in a row
             batch.deal(np.array([2]), [100])
             seen.clear(np.array([2]))

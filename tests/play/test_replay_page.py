@@ -155,7 +155,7 @@ def test_a_run_folder_gives_its_best_game(capsys: pytest.CaptureFixture[str], tr
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("1. t7>f", "1. t7>t7", "transcript line"),
+        ("1. t7>f", "1. t7>t7", "step 1: "),
         ("1. t7>f", "1. t1>f", "step 1, 't1>f'"),
         ("env: ", "\udcff", "it is not text; allowed: a file with a transcript"),
     ],

@@ -156,7 +156,7 @@ def test_the_server_never_sends_hidden_cards(client: TestClient, name: str) -> N
             session = client.app.state.games.sessions[told["id"]]  # type: ignore[attr-defined]
             session.env.reset(options={"position": start})
             texts = [do(client, told, "go-to", move=0), do(client, told, "policies")]
-            texts += [do(client, told, "hint", policy=policy) for policy in ("hint", FIRST)]
+            texts += [do(client, told, "hint", policy=policy) for policy in ("greedy", FIRST)]
             answers.add(json.dumps(texts).replace(told["id"], ""))
         assert len(answers) == 1 and "(" not in str(do(client, told, "go-to", move=0)["piles"])
         env.step(env.legal_actions()[-1])
@@ -221,7 +221,7 @@ def test_illegal_moves_are_refused_with_the_reason(client: TestClient) -> None:
     assert "t1" in do(client, told, "move", 409, action="t1>f")
     do(client, told, "move", 400, session="x", action="t1>f")
     assert "unknown request 'cheat', allowed: move, go-to" in do(client, told, "cheat", 404)
-    assert "unknown policy 'x', allowed: 'hint', 'tests." in do(client, told, "hint", 400, policy="x")
+    assert "unknown policy 'x', allowed: 'greedy', 'tests." in do(client, told, "hint", 400, policy="x")
     refused(client.post("/api/sessions/none/move", json={"action": "draw"}), 404, "no game 'none'")
     refused(client.get("/api/sessions/none/transcript"), 404, "no game 'none'")
     refused(client.get("/api/jobs/none"), 404, "no job 'none'")
@@ -291,22 +291,25 @@ def test_parallel_requests_keep_games_consistent(client: TestClient) -> None:
 # -------------------------------------------------------------------------------------- policies
 
 
-def test_the_built_in_hint_needs_no_policy() -> None:
+def test_greedy_is_always_offered() -> None:
     client = client_of()
     told = deal(client, "eights-down", 132)
     listed = do(client, told, "policies")["policies"]
-    assert listed == [{"id": "hint", "name": "hint", "error": "", "rates": False}]
-    advice = do(client, told, "hint", policy="hint")
+    assert listed == [{"id": "greedy", "name": "greedy", "error": "", "rates": True}]
+    advice = do(client, told, "hint", policy="greedy")
     assert (advice["action"], advice["words"]) == ("t7>f", "AH home, from t7")
     assert advice["value"] is None and advice["actions"] == []
-    assert do(client, told, "advance", policy="hint")["last"]["action"] == "t7>f"
-    assert "unknown policy 'hint'" in do(client, told, "rates", 400, policy="hint")
+    assert do(client, told, "advance", policy="greedy")["last"]["action"] == "t7>f"
 
 
 def test_policies_give_hints_and_play_on(client: TestClient) -> None:
     told = deal(client)
     listed = do(client, told, "policies")["policies"]
-    assert [(p["name"], p["rates"]) for p in listed[:3]] == [("hint", False), ("first", True), ("whim", True)]
+    assert [(p["name"], p["rates"]) for p in listed[:3]] == [
+        ("greedy", True),
+        ("first", True),
+        ("whim", True),
+    ]
     advice = do(client, told, "hint", policy=FIRST)
     first = told["legal"][0]
     assert advice["action"] == first["action"] and advice["value"] == 0.125
@@ -323,7 +326,7 @@ def test_policies_give_hints_and_play_on(client: TestClient) -> None:
 def test_a_finished_game_has_no_advice(client: TestClient) -> None:
     told = deal(client, "eights-down", 132, moves_played=recorded_game("eights-down").actions)
     assert told["state"] == "won" and told["legal"] == []
-    for policy in ("hint", FIRST):
+    for policy in ("greedy", FIRST):
         assert "no move is legal" in do(client, told, "hint", 409, policy=policy)
         assert "no move is legal" in do(client, told, "advance", 409, policy=policy)
     assert "finished" in do(client, told, "move", 409, action="t1>f")

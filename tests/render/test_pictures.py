@@ -1,16 +1,16 @@
-"""Pictures of a position: SVG, and pixels that are the same every time.
+"""Pictures of a position: pixels that are the same every time.
 
 ``python -m tests.render.test_pictures`` writes the pictures under ``tests/pictures/`` again: look at them.
 """
 
 from __future__ import annotations
 
+import io
 import re
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 import PIL
@@ -23,9 +23,7 @@ from solitaire_env.notation import Move, Position, parse_position
 from solitaire_env.play.jobs import shuffled
 from solitaire_env.render import LARGEST, SMALLEST, check_render_mode, check_render_size, picture
 from solitaire_env.render.ansi import render_ansi
-from solitaire_env.render.board import lay_out
 from solitaire_env.render.picture import card_image, render_rgb
-from solitaire_env.render.svg import render_svg, sentence
 from tests.conftest import Refuses
 from tests.games import ONE_PER_RULE
 from tests.recorded import recorded_game
@@ -86,7 +84,6 @@ def test_every_game_is_drawn_in_every_way(name: str) -> None:
     position, move = scene(name, 12)
     plain = render_rgb(position, (160, 120))
     assert not np.array_equal(render_rgb(position, (160, 120), move=move), plain)
-    assert sentence(position).split(": ")[0] in render_svg(position, move=move)
     assert move.target == "stock" or "*" in render_ansi(position, move=move)
 
 
@@ -97,7 +94,6 @@ def test_a_card_of_two_possible_suits_shows_both() -> None:
     assert len({image.tobytes() for image in images}) == 3
     position = replace(scene("zebra", 1)[0], foundations=((13, 1), (2, 0), (3, 1), (1, 1)))
     assert "KCS  AC 2CS   D 3DH  AH  AS  AS" in render_ansi(position, symbols=False)
-    assert ">2♣♠<" in render_svg(position)
 
 
 def test_the_caller_may_change_the_picture() -> None:
@@ -119,7 +115,7 @@ def test_a_player_does_not_see_hidden_cards(name: str) -> None:
     pictures = set()
     for seed in range(2):
         env.reset(options={"position": shuffled(position, seed)})
-        pictures.add((env.render(), str(env._repr_html_())))
+        pictures.add((env.render(), env._repr_png_()))
     assert len(pictures) == 1 and not re.search(r"\(\w\w\)", str(pictures))
 
 
@@ -127,55 +123,26 @@ def test_a_known_face_down_card_is_shown() -> None:
     env = SolitaireEnv("klondike", information="thoughtful", render_mode="ansi")
     env.reset(options={"deal": 1})
     position = parse_position(env.position(), env.variant)
-    assert str(env.render()).count("(") == 21 and render_svg(position).count("#b9c6e2") == 21
-    assert render_svg(position.hidden()).count("#b9c6e2") == 0
+    assert str(env.render()).count("(") == 21
     assert not np.array_equal(render_rgb(position), render_rgb(position.hidden()))
 
 
-# ------------------------------------------------------------------------------------------- SVG
+# ------------------------------------------------------------------------------------- notebooks
 
 
-def test_svg_is_one_accessible_picture() -> None:
-    position, move = scene("busy-aces")
-    text = render_svg(position, width=500, move=move, note="<&>")
-    root = ElementTree.fromstring(text)
-    space = "{http://www.w3.org/2000/svg}"
-    assert root.tag == f"{space}svg" and root.get("role") == "img" and root.get("width") == "500"
-    assert root[0].tag == f"{space}title" and root[0].text == sentence(position)
-    assert {element.tag for element in root.iter()} <= {
-        f"{space}{tag}" for tag in ("svg", "title", "rect", "text")
-    }
-    assert "href" not in text and "url(" not in text and "<style" not in text and len(text) < 60_000
-    texts = [element.text for element in root.iter(f"{space}text")]
-    assert "<&>" in texts
-    assert sum(text in SUIT_SYMBOLS for text in texts if text) == sum(
-        not spot.covered and (spot.card > 1 or spot.suit is not None)
-        for spot in lay_out(position, move=move).spots
-    )
-
-
-def test_the_sentence_describes_the_position() -> None:
-    text = "variant: eights-down\nfoundations: C 13 D 13 H 13 S 11\ncells: -- -- KS -- -- -- -- --\nt1: QS\n"
-    said = sentence(parse_position(text + "".join(f"t{n}:\n" for n in range(2, 9))))
-    assert said.startswith("Eights Down: 50 of 52 cards home. Cells: KS. Pile 1: QS. Pile 2: empty. ")
-    position, _ = scene("busy-aces")
-    assert f"Stock: {len(position.stock)} cards. Waste: " in sentence(position)
+def pixels_of(png: bytes | None) -> Any:
+    assert png is not None
+    return np.asarray(Image.open(io.BytesIO(png)))
 
 
 def test_notebooks_show_positions_and_environments() -> None:
-    env = SolitaireEnv("busy-aces")
-    assert env._repr_html_() is None
+    env = SolitaireEnv("busy-aces", render_mode="rgb_array")
+    assert env._repr_png_() is None
     env.reset(options={"deal": 7})
+    env.step(0)
+    np.testing.assert_array_equal(pixels_of(env._repr_png_()), env.render())
     position = parse_position(env.position(hidden=True), env.variant)
-    assert position._repr_html_() == render_svg(position)
-    assert "Busy Aces, deal 7: 0 of 104 cards home" in str(env._repr_html_())
-    env.step(0)
-    assert "#ffb400" not in str(env._repr_html_()), "the last move is known with a render mode only"
-    env = SolitaireEnv("busy-aces", render_mode="ansi")
-    env.reset(options={"deal": 7})
-    env.step(0)
-    shown = str(env._repr_html_())
-    assert "#ffb400" in shown and "draw a card from the stock (draw)" in shown
+    np.testing.assert_array_equal(pixels_of(position._repr_png_()), render_rgb(position))
 
 
 # ------------------------------------------------------------------------------------- arguments
@@ -188,18 +155,14 @@ def test_invalid_sizes_raise_an_error(size: Any, refuses: Refuses) -> None:
 
 
 def test_render_modes_name_their_missing_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert check_render_mode(None) is None and check_render_mode("human") == "human"
-    extra = re.escape('pip install "solitaire-env[render]"')
-    monkeypatch.setitem(sys.modules, "pygame", None)
-    assert check_render_mode("rgb_array") == "rgb_array"
-    with pytest.raises(ImportError, match=f"render_mode='human' needs pygame: {extra}"):
-        check_render_mode("human")
+    assert check_render_mode(None) is None and check_render_mode("rgb_array") == "rgb_array"
     monkeypatch.setitem(sys.modules, "PIL", None)
+    extra = re.escape('pip install "solitaire-env[render]"')
     with pytest.raises(ImportError, match=f"render_mode='rgb_array' needs PIL: {extra}"):
         SolitaireEnv("busy-aces", render_mode="rgb_array")
     env = SolitaireEnv("busy-aces", render_mode="ansi")
     env.reset(seed=0)
-    assert env.render() and "<svg" in str(env._repr_html_())
+    assert env.render() and env._repr_png_() is None
 
 
 if __name__ == "__main__":

@@ -1,18 +1,16 @@
 """Steps per second: timed replays of games, and the description of the machine."""
 
-import contextlib
 import os
 import platform
-import re
 import time
 from collections.abc import Callable
 from importlib.metadata import version
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from solitaire_env.core import get_num_threads
+from solitaire_env.util.cores import processor
 from solitaire_env.vector import SolitaireVectorEnv
 
 TIMED: Final = (
@@ -73,15 +71,6 @@ class Recording:
         if not np.array_equal(self.env.batch.state.rows, self._last):
             raise RuntimeError("a replay did not repeat the games that were recorded")
         return seconds
-
-
-def processor() -> str:
-    """The name of the processor, if the system provides it."""
-    with contextlib.suppress(OSError):
-        found = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
-        if found:
-            return found[1]
-    return platform.processor() or platform.machine()
 
 
 def machine() -> str:
