@@ -131,8 +131,6 @@ def test_a_state_with_a_hidden_stock_raises_an_error(refuses: Refuses) -> None:
 
 
 def options_of(start: str) -> dict[str, Any] | None:
-    if start == "name":
-        pytest.importorskip("pysol_cards")
     env = started()
     env.step(0)
     options: dict[str, dict[str, Any] | None] = {
@@ -192,7 +190,7 @@ def test_dir_lists_the_public_names() -> None:
 
 
 EXTRAS = ("stable_baselines3", "torch", "PIL", "pygame", "imageio", "imageio_ffmpeg", "moviepy", "yaml",
-          "pysol_cards", "starlette", "uvicorn", "pydantic", "scipy", "matplotlib", "rich")  # fmt: skip
+          "starlette", "uvicorn", "pydantic", "scipy", "matplotlib", "rich")  # fmt: skip
 
 WITHOUT_EXTRAS = """
 import importlib, pkgutil, sys
