@@ -6,10 +6,8 @@ A user's mistake is reported on stderr, with exit code 2.
 import json
 import math
 import os
-import signal
 import sys
 import textwrap
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -337,15 +335,10 @@ class Perft(_Start):
 
     def run(self) -> None:
         session = self.session(default="0")
-        # Kernels do not check for signals: with this, Ctrl-C ends a long count immediately.
-        before = signal.signal(signal.SIGINT, signal.SIG_DFL)
-        try:
-            self.print_divided(session) if self.divide else self.print_counts(session)
-        finally:
-            signal.signal(signal.SIGINT, before)
+        self.print_divided(session) if self.divide else self.print_counts(session)
 
     def print_counts(self, session: "Session") -> None:
-        from solitaire_env.core.perft import count_unique
+        from solitaire_env.core.perft import count
 
         line = ProgressLine()
         depth = 1
@@ -353,15 +346,11 @@ class Perft(_Start):
         def show_progress(done: int, of: int) -> None:
             line.count(done, of, lambda: f"depth {depth}: {done:,} of {of:,} positions expanded")
 
-        for unique in count_unique(session.full_position(), self.depth, show_progress):
+        for nodes, unique in count(session.full_position(), self.depth, show_progress):
             line.close()
-            start = time.perf_counter()
-            nodes = sum(self.count_nodes(session, depth).values())
-            seconds = time.perf_counter() - start
             if depth == 1:
-                print(f"depth{'nodes':>18}{'unique':>14}{'nodes/s':>16}")
-            rate = f"{nodes / seconds:,.0f}" if nodes >= 10_000 else "-"
-            print(f"{depth:>5}{nodes:>18,}{unique:>14,}{rate:>16}", flush=True)
+                print(f"depth{'nodes':>18}{'unique':>14}")
+            print(f"{depth:>5}{nodes:>18,}{unique:>14,}", flush=True)
             depth += 1
 
     def print_divided(self, session: "Session") -> None:
