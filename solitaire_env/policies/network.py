@@ -15,7 +15,7 @@ import numpy.typing as npt
 from solitaire_env.core import run_parts, split_evenly
 from solitaire_env.core.native import Float64, Int64, inner, kernel
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.move_features.autoplay import SafeAutoplay
+from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
 from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, SMALLEST_PART, MoveReader
 from solitaire_env.policies.drawing import draw
@@ -123,7 +123,8 @@ class CompiledNetwork(Policy):
             )  # fmt: skip
         except ValueError as error:
             raise model.wrong_sizes(error) from None
-        self._autoplay = SafeAutoplay(model.spec) if model.safe_autoplay else None
+        self._rules = model.spec.rules
+        self._safe_autoplay = model.safe_autoplay
         self._weights = _lay_out(model, weight_shapes(sizes, *self._reader.sizes), len(sizes.hidden))
         self._random = np.random.Generator(np.random.PCG64(seed))
         self._fingerprint = _fingerprint(model)
@@ -172,7 +173,9 @@ class CompiledNetwork(Policy):
 
     def _keep(self, observations: Array, masks: Array) -> Array:
         """The masks of the moves that the network chooses from, int8 ``[n, actions]``."""
-        return masks if self._autoplay is None else self._autoplay.keep(observations, masks)
+        if not self._safe_autoplay:
+            return masks
+        return keep_safe_moves(masks, autoplay_safe_moves(self._rules, observations, masks))
 
     def _choose(self, observations: Array, masks: Array) -> tuple[Floats, Floats, Floats]:
         """The probabilities of the actions ``[n, actions]``, the highest score of a move ``[n]``, and the

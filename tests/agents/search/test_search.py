@@ -33,7 +33,7 @@ from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.native import widened
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import evaluate
-from solitaire_env.move_features.autoplay import SafeAutoplay, autoplay_safe, autoplay_safe_move
+from solitaire_env.move_features.autoplay import autoplay_safe, autoplay_safe_move, autoplay_safe_moves
 from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.moves import make_move_scratch, score_moves
 from solitaire_env.move_features.reader import MoveReader
@@ -131,11 +131,10 @@ def test_incremental_keys_equal_full_keys(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name, v in ONE_PER_RULE.items() if v.build == "same suit"])
 def test_safe_autoplay_agrees_for_rows_and_observations(name: str) -> None:
     variant = ALL_GAMES[name]
-    autoplay = SafeAutoplay(GameSpec(variant))
     found = 0
     for steps in (0, 5, 20, 60):
         batch = played(variant, steps, 32)
-        safe = autoplay.moves(batch.observations(), batch.state.mask)
+        safe = autoplay_safe_moves(batch.rules, batch.observations(), batch.state.mask)
         for row in np.flatnonzero(batch.state.status == PLAYING):
             assert safe[row] == autoplay_safe_move(batch.rules, batch.state, row)
             found += safe[row] >= 0
