@@ -20,7 +20,7 @@ from solitaire_env import (
     transcripts,
     variants,
 )
-from solitaire_env.core import deals, perft, rewards
+from solitaire_env.core import deals, perft
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.family import FamilyEnv, FamilyVectorEnv, read_games
@@ -85,7 +85,6 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], tuple[type, ...]]] = {
     "read_games": (read_games, ()),
     "FamilyEnv": (FamilyEnv, ()),
     # a choice of names
-    "get_reward": (rewards.get_reward, ()),
     **{
         f"{make.__name__} {name}": (lambda x, make=make, name=name: make(**{name: x}), ())
         for make in (Settings, SolitaireEnv, SolitaireVectorEnv)

@@ -22,13 +22,12 @@ from solitaire_env.core.position import (
     position_to_row,
     read_row,
 )
-from solitaire_env.core.rewards import get_reward
 from solitaire_env.core.rules.deal import deal_rows
 from solitaire_env.core.rules.derive import derive_rows
 from solitaire_env.core.rules.state import Events, copy_rows, make_events, make_state
 from solitaire_env.core.rules.step import count_outside, step_rows
 from solitaire_env.core.shuffle import make_deals, order_rows
-from solitaire_env.core.spec import GameSpec
+from solitaire_env.core.spec import REWARDS, GameSpec
 from solitaire_env.util.arguments import check_count
 from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
@@ -265,8 +264,8 @@ class Batch(Rows):
         self.deals = make_deals(self.rules, variant.tableau, size, variant.face_down_rows or ())._replace(
             streams=self.streams, numbers=self.deal_numbers
         )
-        reward = get_reward(settings.reward)
-        self.pay = (float(reward.progress) / (variant.cards - variant.home_at_deal), float(reward.win))
+        progress, win = REWARDS[settings.reward]
+        self.pay = (progress / (variant.cards - variant.home_at_deal), win)
         """Rewards of a card that goes home, and of a win; a card that worries back costs its reward."""
         self._features = settings.observation == "features"
         self._hides = bool(self.rules.hides) and settings.information == "player"

@@ -15,7 +15,6 @@ from solitaire_env.core.layout import (
     observation_layout,
 )
 from solitaire_env.core.observations import INFORMATION, OBSERVATIONS, feature_layout, observation_size
-from solitaire_env.core.rewards import REWARDS, RewardName
 from solitaire_env.core.supermoves import expands
 from solitaire_env.core.variant import Moves, Variant
 from solitaire_env.util.arguments import check_choice, check_kind
@@ -23,6 +22,15 @@ from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number
 
+RewardName = Literal["progress", "win", "progress+win"]
+"""Names of the reward schemes."""
+REWARDS: Final[dict[RewardName, tuple[float, float]]] = {
+    "progress": (1.0, 0.0),
+    "win": (0.0, 1.0),
+    "progress+win": (1.0, 1.0),
+}
+"""For each scheme, the reward for all cards home, of which a step earns the share that went home in it, and
+the reward for the win."""
 OnInvalid = Literal["noop", "raise", "terminate"]
 """Effect of an illegal action: nothing, an error, or the end of the episode."""
 INVALID: Final = get_args(OnInvalid)
