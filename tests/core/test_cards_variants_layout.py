@@ -99,7 +99,7 @@ def test_every_name_finds_its_game() -> None:
         ("decks", 0, "1 to 4"),
         ("ranks", 0, "1 to 13"),
         ("cells", 28, "0 to 27"),
-        ("cells_filled", 2, "0 to the number of cells, 1"),
+        ("cells_filled", 2, "0 to 1"),
         ("tableau", (), "1 to 27"),
         ("tableau", (2, -1), "0 to 100"),
         ("tableau", [2, 1], "tuple"),
