@@ -559,12 +559,10 @@ class Batch(Rows):
     def set_state(self, row: int, saved: dict[str, Any]) -> None:
         """Restore a state of :meth:`get_state`; the game is unchanged if it is refused."""
         self._check_state(saved)
-        cards = np.array(saved["row"], dtype=np.int8)
-        read_row(self.variant, cards, "state")
         deal = saved["deal"]
         if deal is not None:
             deal = deals.check_deal(self.variant, deal)
-        self.set_row(row, cards)
+        self.set_row(row, np.array(saved["row"], dtype=np.int8))
         self._name_deal(row, deal)
         self.streams[row] = np.uint64(int(saved["stream"]))
         self.steps[row] = int(saved["steps"])
@@ -588,11 +586,8 @@ class Batch(Rows):
         ):
             check_count(f"state {key}", saved[key], 0, most)
         codes, size = saved["row"], self.rules.row_size
-        if (
-            not isinstance(codes, list)
-            or len(codes) != size
-            or not all(type(code) is int and 0 <= code < 128 for code in codes)
-        ):
+        if not isinstance(codes, list) or len(codes) != size:
             raise ValueError(
                 f"state row is {shown(codes, 60)}, allowed: a list of {size} whole numbers from 0 to 127"
             )
+        read_row(self.variant, np.asarray(codes), "state")
