@@ -590,4 +590,4 @@ class Batch(Rows):
             raise ValueError(
                 f"state row is {shown(codes, 60)}, allowed: a list of {size} whole numbers from 0 to 127"
             )
-        read_row(self.variant, np.asarray(codes), "state")
+        read_row(self.variant, codes, "state")

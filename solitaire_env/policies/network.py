@@ -289,8 +289,6 @@ def _read_sizes(model: Model) -> Sizes:
     unknown = [name for name in model.sizes if name not in Sizes._fields]
     if unknown:
         raise model.wrong_sizes(f"unknown {shown(unknown)}, allowed: {', '.join(Sizes._fields)}")
-    if model.sizes.get("hidden") == []:
-        raise model.wrong_sizes("hidden is [], allowed: at least one size")
     return Sizes(**{"hidden": [64, 32], **model.sizes})
 
 
