@@ -110,9 +110,9 @@ def test_the_suite_finds_faults(monkeypatch: pytest.MonkeyPatch) -> None:
             with pytest.raises(AssertionError, match=message):
                 check_variant(get_variant("eights-down"), steps=steps)
 
-    info, expand = SolitaireEnv._info, testing.supermoves.expand
+    info, expand = SolitaireEnv._info, testing.Batch.expand
     fails(SolitaireEnv, "_info", lambda env: {**info(env), "x": 1}, "keys of info at reset")
     text = "number of 't1>f'\nexpected: 1\ngot: 0"
     fails(testing, "action_text", lambda variant, number: "t1>f", text)
     moved = r"position after t\d+>[ts][\s\S]*expected: [\s\S]*variant: eights-down"
-    fails(testing.supermoves, "expand", lambda *given: expand(*given)[:1], moved, steps=100)
+    fails(testing.Batch, "expand", lambda *given: expand(*given)[:1], moved, steps=100)

@@ -515,7 +515,9 @@ class Batch(Rows):
 
     def expand(self, row: int, action: int) -> list[int]:
         """A legal supermove as actions of the same game with single cards only."""
-        return supermoves.expand(self.variant, self.state, row, action)
+        singles, _ = self.expand_rows(np.array([row]), np.array([action]))
+        expanded: list[int] = singles[0].tolist()
+        return expanded
 
     def expand_rows(
         self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]

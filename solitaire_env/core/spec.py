@@ -17,10 +17,8 @@ from solitaire_env.core.layout import (
 from solitaire_env.core.observations import INFORMATION, OBSERVATIONS, feature_layout, observation_size
 from solitaire_env.core.supermoves import expands
 from solitaire_env.core.variant import Moves, Variant
-from solitaire_env.util.arguments import check_choice, check_kind
+from solitaire_env.util.arguments import check_choice, check_count, check_kind
 from solitaire_env.util.lazy import cached_property
-from solitaire_env.util.messages import shown
-from solitaire_env.util.numbers import whole_number
 
 RewardName = Literal["progress", "win", "progress+win"]
 """Names of the reward schemes."""
@@ -38,12 +36,7 @@ INVALID: Final = get_args(OnInvalid)
 
 def check_limit(name: str, value: Any) -> int | None:
     """Check a step limit: None for no limit, or a whole number from 1, including NumPy integers."""
-    if value is None:
-        return None
-    limit = whole_number(value)
-    if limit is None or not 1 <= limit < 2**62:
-        raise ValueError(f"{name} is {shown(value)}, allowed: None or a whole number from 1 to 2**62 - 1")
-    return limit
+    return None if value is None else check_count(name, value, 1, 2**62 - 1)
 
 
 @dataclass(frozen=True)

@@ -213,14 +213,8 @@ class CompiledNetwork(Policy):
         )  # fmt: skip
 
     def _score(self, rows: Floats, moves: Floats, scores: Floats) -> None:
-        """Write the scores of moves.
-
-        Parameters
-        ----------
-        rows
-            Input of the first layer from the positions before them; overwritten.
-        moves
-            The features of the moves, and the changes in those of the positions.
+        """Write the scores of moves from their features and the changes in those of the positions; ``rows``
+        are the inputs of the first layer from the positions before them, and are overwritten.
         """
         w = self._weights
         rows += w.move.bias
@@ -332,13 +326,8 @@ def _check_shapes(model: Model, shapes: dict[str, tuple[int, ...]]) -> None:
 
 
 def _lay_out(model: Model, shapes: dict[str, tuple[int, ...]], layers: int) -> Weights:
-    """The weights of a model in the layout of the kernels; ``layers`` is the number of hidden layers for
-    moves.
-
-    Raises
-    ------
-    ValueError
-        If the weights do not have those shapes.
+    """The weights of a model, which must have these shapes, in the layout of the kernels; ``layers`` is the
+    number of hidden layers for moves.
     """
     _check_shapes(model, shapes)
     wide = {name: tensor.astype(np.float64) for name, tensor in model.weights.items()}
@@ -361,7 +350,6 @@ def _lay_out(model: Model, shapes: dict[str, tuple[int, ...]], layers: int) -> W
 
 
 def _fingerprint(model: Model) -> str:
-    """A hash of the weights and of how they are used, sixteen hexadecimal digits."""
     digest = hashlib.sha256(
         f"{model.network} {model.temperature} {model.safe_autoplay} {model.spec.hash}".encode()
     )
