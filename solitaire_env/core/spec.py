@@ -31,7 +31,6 @@ REWARDS: Final[dict[RewardName, tuple[float, float]]] = {
 the reward for the win."""
 OnInvalid = Literal["noop", "raise", "terminate"]
 """Effect of an illegal action: nothing, an error, or the end of the episode."""
-INVALID: Final = get_args(OnInvalid)
 
 
 def check_limit(name: str, value: Any) -> int | None:
@@ -55,7 +54,7 @@ class Settings:
             ("observation", OBSERVATIONS),
             ("information", INFORMATION),
             ("reward", REWARDS),
-            ("on_invalid", INVALID),
+            ("on_invalid", get_args(OnInvalid)),
         ):
             check_choice(name, getattr(self, name), words)
         for name in ("stall_limit", "max_episode_steps"):

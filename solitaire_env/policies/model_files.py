@@ -87,14 +87,16 @@ def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
         raise ValueError(
             f"{path}: damaged, its layout is not the one of layout_hash {shown(card['layout_hash'])}"
         )
-    temperature = card["temperature"]
-    if temperature is not None and not (type(temperature) in (int, float) and 0 < temperature < 1e6):
-        raise ValueError(f"{path}: temperature is {shown(temperature)}, allowed: null, or above 0")
-    if type(card.setdefault("safe_autoplay", False)) is not bool:
-        raise ValueError(f"{path}: safe_autoplay is {shown(card['safe_autoplay'])}, allowed: true and false")
+    heat, safe = card["temperature"], card.setdefault("safe_autoplay", False)
     games = card.setdefault("games", None)
-    if games is not None and not (isinstance(games, list) and all(isinstance(name, str) for name in games)):
-        raise ValueError(f"{path}: games is {shown(games)}, allowed: null, or a list of names")
+    named = isinstance(games, list) and all(isinstance(name, str) for name in games)
+    for key, ok, allowed in (
+        ("temperature", heat is None or (type(heat) in (int, float) and 0 < heat < 1e6), "null, or above 0"),
+        ("safe_autoplay", type(safe) is bool, "true and false"),
+        ("games", games is None or named, "null, or a list of names"),
+    ):
+        if not ok:
+            raise ValueError(f"{path}: {key} is {shown(card[key])}, allowed: {allowed}")
     return card
 
 

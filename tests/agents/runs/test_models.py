@@ -206,7 +206,7 @@ ODD = {"observation": "cards"}
     ("damage", "words"),
     [
         (lambda folder: (folder / CARD).unlink(), [CARD, "cannot be read"]),
-        (lambda folder: (folder / WEIGHTS).unlink(), [WEIGHTS, "not found"]),
+        (lambda folder: (folder / WEIGHTS).unlink(), [WEIGHTS, "cannot be read (No such file"]),
         (lambda folder: truncate(folder / WEIGHTS, 3000), [WEIGHTS, "not a whole safetensors file"]),
         (lambda folder: truncate(folder / CARD, 100), [CARD, "not JSON"]),
         (lambda folder: edit(folder, sizes="gone"), [CARD, "missing: sizes"]),
