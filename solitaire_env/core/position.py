@@ -218,7 +218,7 @@ def position_to_row(position: Position) -> npt.NDArray[np.int8]:
     return row
 
 
-def position_from_row(variant: Variant, row: npt.NDArray[np.int8]) -> Position:
+def position_from_row(variant: Variant, row: npt.ArrayLike) -> Position:
     """The position of a row (int8 ``[row_size]``), or of its visible part, the ``cards`` observation.
 
     From an observation the stock is face down; its count follows from the cards that are seen. Use
@@ -266,7 +266,7 @@ def position_from_row(variant: Variant, row: npt.NDArray[np.int8]) -> Position:
     return position
 
 
-def read_row(variant: Variant, row: npt.NDArray[np.int8], what: str) -> Position:
+def read_row(variant: Variant, row: npt.ArrayLike, what: str) -> Position:
     """The position of a row as in :func:`position_from_row`, checked to be possible.
 
     Raises
@@ -277,10 +277,11 @@ def read_row(variant: Variant, row: npt.NDArray[np.int8], what: str) -> Position
     position = position_from_row(variant, row)
     faults = position_faults(position)
     if not faults:
-        whole = len(row) > make_rules(variant).row_stock
+        size = np.size(row)
+        whole = size > make_rules(variant).row_stock
         if whole and FACE_DOWN in (*position.stock, *chain(*position.tableau)):
             faults = ["its stock has face-down cards"]
-        elif not np.array_equal(position_to_row(position)[: len(row)], row):
+        elif not np.array_equal(position_to_row(position)[:size], row):
             faults = ["its row has gaps or a wrong stock count"]
     if faults:
         raise ValueError(f"{what} is not possible: {'; '.join(faults[:3])}")
