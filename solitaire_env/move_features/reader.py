@@ -38,7 +38,7 @@ from solitaire_env.move_features.columns import (
 )
 from solitaire_env.move_features.dig_outs import planning_rules, write_dig_outs
 from solitaire_env.move_features.family import family_rules, write_family, write_family_move
-from solitaire_env.move_features.lookahead import look_ahead
+from solitaire_env.move_features.lookahead import Passed, look_ahead, make_passed
 from solitaire_env.move_features.moves import MoveScratch, make_move_scratch, measure, survey
 from solitaire_env.move_features.observed import GAME, place_cards, place_seen
 from solitaire_env.move_features.positions import (
@@ -66,7 +66,7 @@ NO_WEIGHTS: Final = np.zeros(NUM_MOVE)
 SMALLEST_PART: Final = 16
 """Minimum number of games of a thread."""
 
-Scratch = tuple[State, Events, MoveScratch, Notes]
+Scratch = tuple[State, Events, MoveScratch, Notes, Passed]
 
 
 class MoveFeatures(NamedTuple):
@@ -219,6 +219,7 @@ def _make_scratch(rules: Rules) -> Scratch:
         make_events(ROWS),
         make_move_scratch(rules),
         make_notes(rules),
+        make_passed(rules),
     )
 
 
@@ -369,6 +370,7 @@ def _read(
     events: Events,
     scratch: MoveScratch,
     notes: Notes,
+    passed: Passed,
     observations: Annotated[Int8, "n size"],
     masks: Annotated[Int8, "n masked"],
     digs: int,
@@ -394,6 +396,7 @@ def _read(
             actions, moves,
         )  # fmt: skip
         here = positions[game, :]
+        passed.number[0] = 0
         for move in range(first - 1, k):
             # Before the first move: nothing, for the position itself.
             action = actions[move] if move >= first else NOTHING
@@ -415,8 +418,12 @@ def _read(
             if limit and not drawn:  # a draw has the lookahead of the position itself
                 if action < 0:
                     copy(rules, state, GAME, AFTER)
-                made = look_ahead(rules, state, events, AFTER, weights, limit, scratch)
-                _read_end(rules, plans, state, notes, reach, out[ahead:])
+                end, made = look_ahead(rules, state, events, AFTER, move, weights, limit, scratch, passed)
+                if end == move:
+                    _read_end(rules, plans, state, notes, reach, out[ahead:])
+                else:
+                    _, known = _place_of(end, first, actions, moves, here)
+                    write_row(known[ahead:of_family], out[ahead:of_family])
                 out[ahead + NUM_PLAIN + reach + WAY.moves] = made / limit
             if action >= 0 and not drawn and _changes_unseen(rules, action):
                 note_unseen(rules, state, GAME, notes.unseen)
