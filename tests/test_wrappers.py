@@ -145,27 +145,31 @@ def test_a_finished_game_has_zero_rows() -> None:
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
-def test_move_features_of_many_games_equal_single_games(mode: AutoresetMode) -> None:
+@pytest.mark.parametrize("copies", [True, False])
+def test_move_features_of_many_games_equal_single_games(mode: AutoresetMode, copies: bool) -> None:
     """Row by row, including final observations."""
     words: dict[str, Any] = {"autoreset_mode": mode, "max_episode_steps": 6}
     theirs = SyncVectorEnv(
         [lambda: MoveFeatures(gym.make(BUSY_ACES, max_episode_steps=6))] * 3, autoreset_mode=mode
     )
-    ours = VectorMoveFeatures(gym.make_vec(BUSY_ACES, num_envs=3, **words))
+    ours = VectorMoveFeatures(gym.make_vec(BUSY_ACES, num_envs=3, copy=copies, **words))
     assert ours.autoreset_mode is mode
     assert ours.observation_space == theirs.observation_space
     assert ours.single_observation_space == theirs.single_observation_space
     expected: Any = theirs.reset(seed=[1, 2, 3])
     got: Any = ours.reset(seed=[1, 2, 3])
     expect_results("at reset", expected, got)
+    first, before = got[0], got[0].copy()
     for step in range(20):
         actions = expected[-1]["action_mask"].argmax(axis=1)
         expected, got = theirs.step(actions), ours.step(actions)
         expect_results(f"in step {step}", expected, got)
+        assert np.shares_memory(got[0], first) != copies
         ended = expected[2] | expected[3]
         if mode is AutoresetMode.DISABLED and ended.any():
             expected, got = (env.reset(options={"reset_mask": ended.copy()}) for env in (theirs, ours))
             expect_results("at reset of the ended", expected, got)
+    assert (first == before).all() == copies
 
 
 def test_a_weighted_sum_of_the_rows_is_the_linear_policy() -> None:

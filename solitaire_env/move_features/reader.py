@@ -162,17 +162,13 @@ class MoveReader:
 
         return self._in_parts(read_part, observations, masks, (NUM_MOVE, 0))
 
-    def read_table(self, observations: Array, masks: Array | None = None) -> Array:
+    def read_table(self, observations: Array) -> Array:
         """The features of the moves only, with a row per action, float32 ``[n, actions, NUM_MOVE]``.
 
-        The rows of illegal actions are 0; those of finished games too. With the masks it is faster.
+        The rows of illegal actions are 0; those of finished games too.
         """
-        if masks is None:
-            masks = np.ones((len(observations), self.rules.actions), dtype=np.int8)
-        seen = self.read_moves(observations, masks)
-        table = np.zeros((*masks.shape, NUM_MOVE), dtype=np.float32)
-        table[seen.games, seen.actions] = seen.moves
-        return table
+        masks = np.ones((len(observations), self.rules.actions), dtype=np.int8)
+        return self.read_moves(observations, masks).moves.reshape(*masks.shape, NUM_MOVE)
 
     def read_positions(self, observations: Array, weights: Array | None = None) -> Array:
         """The features of the positions only, float32 ``[n, features]``."""

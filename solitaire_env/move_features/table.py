@@ -1,17 +1,24 @@
 """The features of the moves of games in play, as a table with a row per action."""
 
-from typing import Any
+from typing import Annotated, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import Batch, Rules
+from solitaire_env.core import Batch, Rules, State, run_parts, split_evenly
 from solitaire_env.core.family import FamilyBatch
-from solitaire_env.core.layout import ANY_GROUP
+from solitaire_env.core.layout import ANY_GROUP, PLAYING
+from solitaire_env.core.native import Float32, Float64, Int8, kernel
 from solitaire_env.move_features.columns import MOVE, NUM_MOVE
+from solitaire_env.move_features.moves import measure, survey
 from solitaire_env.move_features.reader import MoveReader
+from solitaire_env.util.lazy import cached_property
 
 Array = npt.NDArray[Any]
+
+SMALLEST_PART: Final = 256
+"""Minimum number of games of a thread."""
+_NO_WEIGHTS: Final = np.zeros(NUM_MOVE)
 
 
 def value_range(rules: Rules) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
@@ -31,7 +38,10 @@ def value_range(rules: Rules) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.f
 
 
 class MoveTable:
-    """The features of the legal moves of games, of one variant or of several.
+    """The features of the legal moves of a batch of games.
+
+    They equal those that :meth:`~solitaire_env.move_features.reader.MoveReader.read_table` reads from
+    observations, but are read from the state of the games, which is faster.
 
     Parameters
     ----------
@@ -39,28 +49,92 @@ class MoveTable:
         The games.
     """
 
-    def __init__(self, batch: Batch | FamilyBatch) -> None:
+    def __init__(self, batch: Batch) -> None:
         self.batch = batch
-        specs = batch.specs if isinstance(batch, FamilyBatch) else (batch.spec,)
-        self._readers = [MoveReader(spec) for spec in specs]
+        rules = batch.rules
+        self._table = np.zeros((batch.size, rules.actions, NUM_MOVE), dtype=np.float32)
+        self._written = np.zeros((batch.size, rules.actions), dtype=np.int8)
+        self._near = np.zeros((batch.size, rules.piles), dtype=np.float64)
 
     def read(self) -> Array:
-        """The current features, float32 ``[size, actions, NUM_MOVE]``. The rows of illegal actions are 0,
-        those of finished games too.
+        """The current features, float32 ``[size, actions, NUM_MOVE]``: a view that the next call
+        overwrites. The rows of illegal actions are 0, those of finished games too.
         """
-        return self.read_at(self.batch.observations(), self.batch.state.mask)
 
-    def read_at(self, observations: Array, masks: Array | None = None) -> Array:
+        def read_part(part: slice) -> None:
+            batch = self.batch
+            _write(
+                batch.rules, batch.state, self._near, _NO_WEIGHTS, part.start, part.stop, self._written,
+                self._table,
+            )  # fmt: skip
+
+        run_parts(read_part, list(split_evenly(self.batch.size, SMALLEST_PART)))
+        return self._table
+
+    def read_ended(self, observations: Array) -> Array:
+        """The features at some observations ``[n, entries]`` of games that have ended since, float32
+        ``[n, actions, NUM_MOVE]``.
+        """
+        return self._reader.read_table(observations)
+
+    @cached_property
+    def _reader(self) -> MoveReader:
+        return MoveReader(self.batch.spec)
+
+
+class FamilyMoveTable:
+    """The features of the legal moves of games of several variants; see :class:`MoveTable`.
+
+    They are read from observations, game by game.
+
+    Parameters
+    ----------
+    batch
+        The games.
+    """
+
+    def __init__(self, batch: FamilyBatch) -> None:
+        self.batch = batch
+        self._readers: dict[int, MoveReader] = {}
+
+    def read(self) -> Array:
+        """The current features, float32 ``[size, actions, NUM_MOVE]``."""
+        return self.read_ended(self.batch.observations())
+
+    def read_ended(self, observations: Array) -> Array:
         """The features at some observations ``[n, entries]``, float32 ``[n, actions, NUM_MOVE]``."""
-        batch = self.batch
-        if not isinstance(batch, FamilyBatch):
-            return self._readers[0].read_table(observations, masks)
-        layout = batch.layout
-        table = np.zeros((len(observations), batch.num_actions, NUM_MOVE), dtype=np.float32)
+        layout = self.batch.layout
+        table = np.zeros((len(observations), len(layout.texts), NUM_MOVE), dtype=np.float32)
         games = (observations[:, None, layout.slices["rules"]] == layout.rules).all(-1).argmax(1)
         for game in np.unique(games).tolist():
+            if game not in self._readers:
+                self._readers[game] = MoveReader(self.batch.specs[game])
             rows = np.flatnonzero(games == game)
             own = observations[rows][:, layout.places[game]]
-            own_masks = None if masks is None else masks[rows][:, layout.actions[game]]
-            table[rows[:, None], layout.actions[game]] = self._readers[game].read_table(own, own_masks)
+            table[rows[:, None], layout.actions[game]] = self._readers[game].read_table(own)
         return table
+
+
+@kernel
+def _write(
+    rules: Rules,
+    state: State,
+    near: Annotated[Float64, "batch rules.piles"],
+    weights: Annotated[Float64, "own_features"],
+    first: int,
+    last: int,
+    written: Annotated[Int8, "batch rules.actions"],
+    table: Annotated[Float32, "batch rules.actions own_features"],
+) -> None:
+    """Write the games from row ``first`` up to ``last``; only clear rows that were written before."""
+    for b in range(first, last):
+        playing = state.status[b] == PLAYING
+        view = survey(rules, state, b, near[b])
+        for action in range(rules.actions):
+            legal = playing and state.mask[b, action] != 0
+            if legal or written[b, action] != 0:
+                out = table[b, action]
+                out[:] = 0.0
+                written[b, action] = legal
+                if legal:
+                    measure(rules, state, b, action, view, near[b], weights, out)

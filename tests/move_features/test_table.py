@@ -33,3 +33,11 @@ def test_rows_are_those_of_the_legal_moves(name: str) -> None:
         mask = batch.state.mask
         batch.step((mask * (1 - random.random(mask.shape))).argmax(1), batch.everyone)
     assert seen.shape == (12, batch.rules.actions, NUM_MOVE) and seen.dtype == np.float32
+
+
+def test_a_new_game_in_a_row_clears_the_last_one() -> None:
+    batch = played(ALL_GAMES["busy-aces"], 60, size=3)
+    table = MoveTable(batch)
+    table.read()
+    batch.deal(np.array([1]), [5])
+    np.testing.assert_array_equal(table.read(), MoveTable(batch).read())
