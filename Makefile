@@ -30,7 +30,7 @@ $(PY):
 
 $(READY): pyproject.toml constraints.txt | $(PY)
 	@echo "installing into .venv, about a minute"
-	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[train,render,dev]"
+	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[train,render,deals,dev]"
 	@touch $@
 
 train: $(READY)  ## train the default network, evaluate it, say where it lies

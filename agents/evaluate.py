@@ -33,7 +33,7 @@ class Arguments:
     env: str
     """Gymnasium id, or name of a variant."""
     deals: str = "0:1000"
-    """Deals: N, FIRST:END, ms:N, or several with commas."""
+    """Deals: N, FIRST:END, ms:N, pysol:N, or several with commas."""
     moves: Moves | None = None
     """Action set of policies that leave it open; one-card games play a supermove card by card."""
     build: Build | None = None

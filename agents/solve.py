@@ -46,7 +46,7 @@ class Arguments:
     env: tyro.conf.Positional[str]
     """Gymnasium id, or name of a variant."""
     deal: str | None = None
-    """One deal, whose line is printed: N or ms:N."""
+    """One deal, whose line is printed: N, ms:N or pysol:N."""
     position: Path | None = None
     """File with a complete position text, solved instead of a deal."""
     deals: str | None = None

@@ -61,7 +61,7 @@ class _Game:
 @dataclass(frozen=True)
 class _Start(_Game):
     deal: DealText = None
-    """A deal number, or ms:N for a deal of Microsoft FreeCell; by default a random one."""
+    """A deal number, or ms:N or pysol:N for another program's deal; by default a random one."""
     position: PositionFile = None
     """Start from the position text in this file."""
 
@@ -183,7 +183,7 @@ class Show(_Game):
     """Print the board of a deal."""
 
     deal: Annotated[str, arg(metavar="N")] = "0"
-    """A deal number, or ms:N for a deal of Microsoft FreeCell."""
+    """A deal number, or ms:N or pysol:N for another program's deal."""
     text: Flag = False
     """Print position text, including the stock's order."""
 

@@ -281,8 +281,8 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
     ``observation="features"``: ``Box`` float32 ``[size]`` in [0, 1], for a plain multilayer perceptron.
 
     ## Starting State
-    ``reset(seed=s)`` picks a deal; ``reset(options={"deal": 7})`` deals number 7 and ``"ms:11982"`` a
-    deal of Microsoft FreeCell; ``reset(options={"position": text})`` starts from position text.
+    ``reset(seed=s)`` picks a deal; ``reset(options={"deal": 7})`` deals number 7 and ``"ms:11982"`` or
+    ``"pysol:24"`` another program's deal; ``reset(options={"position": text})`` starts from position text.
     Deal numbers below 2**20 are reserved for evaluation and are never picked at random. ``info["deal"]`` is
     the deal number, int64, and -1 for a game that did not start from one; :attr:`deal` names other deals too.
 

@@ -6,7 +6,7 @@ the start, then an action per line::
     spaces: any
     moves: one card
     policy: greedy                   name of the policy, any text in one line
-    deal: 7                          or ms:11982; absent if it started from a position
+    deal: 7                          or ms:11982, pysol:24; absent if it started from a position
     result: won, 104 cards home, 398 steps             or stuck, or truncated
     information: player              or thoughtful; absent if it is not known
 
@@ -308,6 +308,8 @@ def replay(transcript: Transcript) -> Iterator[Step]:
     ValueError
         If the deal has another start, an action is illegal, or the game does not end there and as stated. The
         message names the step. The end is checked after the last step.
+    ImportError
+        If another program's deal is named, and pysol-cards is not installed.
     """
     t = check_kind("transcript", transcript, Transcript)
     env = SolitaireEnv(t.variant, on_invalid="raise")
@@ -350,10 +352,10 @@ def _read_start(text: str, variant: Variant) -> str:
 def _parse_deal(text: str) -> Deal | None:
     if re.fullmatch(_NUMBER, text) and int(text) <= MAX_DEAL:
         return int(text)
-    if re.fullmatch("ms:[0-9]{1,20}", text):
+    if re.fullmatch("(ms|pysol):[0-9]{1,20}", text):
         return text
     if text != "none":
-        raise _error(6, text, f"0 to {MAX_DEAL}, 'ms:N' or 'none'")
+        raise _error(6, text, f"0 to {MAX_DEAL}, 'ms:N', 'pysol:N' or 'none'")
     return None
 
 

@@ -63,6 +63,15 @@ def _pysol(
     return replace(variant, differs=(*common, *differs))
 
 
+def _triangle(piles: int, *, from_right: bool = False, rows: int = 0) -> tuple[int, ...]:
+    """PySolFC's dealing order of a triangle of face-down cards, none in the first pile; then some rows
+    without the first pile, then one card to each pile.
+    """
+    starts = (*range(1, piles), *(1,) * rows, 0)
+    dealt = [range(start, piles) for start in starts]
+    return tuple(pile for row in dealt for pile in (reversed(row) if from_right else row))
+
+
 _PYRAMID: Final = (1, 3, 5, 7, 9, 10, 8, 6, 4, 2)
 _FREECELL: Final = (7, 7, 7, 7, 6, 6, 6, 6)
 _AS_FREECELL: Final[dict[str, Any]] = {"build": "alternate color", "moves": "supermove"}
@@ -101,7 +110,10 @@ VARIANTS: Final[tuple[Variant, ...]] = (
     _pysol("Thirty-Nine Steps", 940, decks=2, tableau=(3,) * 13),
     _pysol("Express", 506, decks=3, tableau=(3,) * 14),
     _pysol("Carnation", 514, decks=4, tableau=(3,) * 16),
-    _pysol("Squadron", 440, decks=2, tableau=(4,) * 10, cells=3, cells_filled=3),
+    _pysol(
+        "Squadron", 440, decks=2, tableau=(4,) * 10, cells=3, cells_filled=3,
+        pysol_order=(10, 11, 12, *tuple(range(10)) * 4),
+    ),
     _pysol("San Juan Hill", 529, decks=2, tableau=(4,) * 10, aces_home=True, aliases=("Kettle Hill",)),
     _pysol("Forty and Eight", 23, decks=2, tableau=(4,) * 8, passes=2),
     # Sequences in suit.
@@ -146,6 +158,7 @@ VARIANTS: Final[tuple[Variant, ...]] = (
     _pysol(
         "Thieves of Egypt", 678, decks=2, tableau=_PYRAMID, build="alternate color", spaces="kings",
         moves="sequence", passes=2,
+        pysol_order=(*(pile for pile, size in enumerate(_PYRAMID) for _ in range(size - 1)), *range(10)),
         aliases=("Upside-Down Pyramid",),
     ),
     # Other suits, or any suit.
@@ -252,19 +265,19 @@ VARIANTS: Final[tuple[Variant, ...]] = (
     # Klondike and relatives.
     _pysol(
         "Klondike", 2, decks=1, tableau=tuple(range(1, 8)), **_AS_KLONDIKE, face_down=tuple(range(7)),
-        aliases=("American Patience", "Classic Solitaire"),
+        pysol_order=_triangle(7, from_right=True), aliases=("American Patience", "Classic Solitaire"),
     ),
     _pysol(
         "Klondike (Draw 3)", 18, decks=1, tableau=tuple(range(1, 8)), **_AS_KLONDIKE,
-        face_down=tuple(range(7)), draw=3,
+        face_down=tuple(range(7)), draw=3, pysol_order=_triangle(7, from_right=True),
     ),
     _pysol(
         "Double Klondike", 21, decks=2, tableau=tuple(range(1, 10)), **_AS_KLONDIKE,
-        face_down=tuple(range(9)),
+        face_down=tuple(range(9)), pysol_order=_triangle(9),
     ),
     _pysol(
         "Double Klondike (Draw 3)", 28, decks=2, tableau=tuple(range(1, 10)), **_AS_KLONDIKE,
-        face_down=tuple(range(9)), draw=3,
+        face_down=tuple(range(9)), draw=3, pysol_order=_triangle(9),
     ),
     _pysol(
         "Westcliff", 33, decks=1, tableau=(3,) * 10, build="alternate color", moves="sequence", face_down=2,
@@ -272,19 +285,19 @@ VARIANTS: Final[tuple[Variant, ...]] = (
     ),
     _pysol(
         "Thumb and Pouch", 58, decks=1, tableau=tuple(range(1, 8)), build="other suit", moves="sequence",
-        face_down=tuple(range(7)), worrying_back=True,
+        face_down=tuple(range(7)), worrying_back=True, pysol_order=_triangle(7, from_right=True),
     ),
     _pysol(
         "Whitehead", 67, decks=1, tableau=tuple(range(1, 8)), build="same color", moves="sequence",
-        sequence="same suit", worrying_back=True,
+        sequence="same suit", worrying_back=True, pysol_order=_triangle(7, from_right=True),
     ),
     _pysol(
         "Yukon", 19, decks=1, tableau=_YUKON, build="alternate color", spaces="kings", moves="any group",
-        face_down=tuple(range(7)), worries=False,
+        face_down=tuple(range(7)), pysol_order=_triangle(7, rows=4), worries=False,
     ),
     _pysol(
         "Russian Solitaire", 20, decks=1, tableau=_YUKON, spaces="kings", moves="any group",
-        face_down=tuple(range(7)), worries=False,
+        face_down=tuple(range(7)), pysol_order=_triangle(7, rows=4), worries=False,
     ),
 )  # fmt: skip
 """The published games."""

@@ -147,8 +147,10 @@ def test_show_accepts_names_titles_and_ids(screen: Screen) -> None:
     assert screen("show", "zebra", "--deal", "5", "--text") == start("zebra", deal=5).position() + "\n"
 
 
-def test_show_accepts_deals_of_microsoft_freecell(screen: Screen) -> None:
-    assert "\nt1: JD " in screen("show", "eights-down", "--deal", "ms:1", "--text")
+def test_show_accepts_deals_of_other_programs(screen: Screen) -> None:
+    pytest.importorskip("pysol_cards")
+    for deal in ("ms:1", "pysol:1"):
+        assert "\nt1: JD " in screen("show", "eights-down", "--deal", deal, "--text")
 
 
 @pytest.mark.parametrize("variant", ONE_PER_RULE.values(), ids=ONE_PER_RULE)
@@ -351,7 +353,7 @@ def test_a_recording_has_legal_actions_and_repeats_its_games() -> None:
     [
         (["rules", "klondyke"], ["unknown variant 'klondyke', allowed: one of the 76 games", "klondike"]),
         (["show", "busy-aces", "--build", "up"], ["build is 'up', allowed: 'same suit', "]),
-        (["show", "busy-aces", "--deal", "x"], ["unknown deal 'x', allowed: a whole number, or 'ms:N'"]),
+        (["show", "busy-aces", "--deal", "x"], ["unknown deal 'x', allowed: a whole number, 'ms:N'"]),
         (["perft", "busy-aces", "--depth", "-1"], ["depth is -1, allowed: a whole number from 0"]),
         (["perft", "busy-aces", "--depth", "0", "--divide"], ["depth is 0, allowed: a whole number from 1"]),
         (["perft", "busy-aces", "--deal", "1", "--position", "x"], ["cannot be combined"]),
@@ -394,6 +396,8 @@ def test_invalid_position_files_are_refused(
 
 
 def test_missing_libraries_are_named(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pysol_cards.cards", None)
+    assert "pip install 'solitaire-env[deals]'" in screen.refuses("show", "eights-down", "--deal", "ms:1")
     monkeypatch.delitem(sys.modules, "solitaire_env.play.server", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert 'pip install "solitaire-env[web]"' in screen.refuses("serve")

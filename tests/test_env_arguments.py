@@ -131,6 +131,8 @@ def test_a_state_with_a_hidden_stock_raises_an_error(refuses: Refuses) -> None:
 
 
 def options_of(start: str) -> dict[str, Any] | None:
+    if start == "name":
+        pytest.importorskip("pysol_cards")
     env = started()
     env.step(0)
     options: dict[str, dict[str, Any] | None] = {
@@ -190,7 +192,7 @@ def test_dir_lists_the_public_names() -> None:
 
 
 EXTRAS = ("stable_baselines3", "torch", "PIL", "pygame", "imageio", "imageio_ffmpeg", "moviepy", "yaml",
-          "starlette", "uvicorn", "pydantic", "scipy", "matplotlib", "rich")  # fmt: skip
+          "pysol_cards", "starlette", "uvicorn", "pydantic", "scipy", "matplotlib", "rich")  # fmt: skip
 
 WITHOUT_EXTRAS = """
 import importlib, pkgutil, sys

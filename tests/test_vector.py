@@ -165,10 +165,11 @@ def test_deals_are_given_for_all_or_for_each() -> None:
 
 
 def test_deals_of_other_programs_mix_with_numbers() -> None:
+    pytest.importorskip("pysol_cards")
     env = SolitaireVectorEnv(3, "busy-aces")
-    _, info = env.reset(options={"deal": ["ms:24", 5, "ms:1"]})
+    _, info = env.reset(options={"deal": ["pysol:24", 5, "ms:1"]})
     assert info["deal"].tolist() == [-1, 5, -1] and info["_deal"].all()
-    assert [env.deal(row) for row in range(3)] == ["ms:24", 5, "ms:1"]
+    assert [env.deal(row) for row in range(3)] == ["pysol:24", 5, "ms:1"]
     _, info = env.reset(options={"reset_mask": np.array([True, False, True]), "deal": 4})
     assert info["deal"].tolist() == [4, 5, 4]
 
@@ -356,6 +357,7 @@ def test_copied_rows_continue_like_their_sources(
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP], ids=repr)
 def test_a_numbered_deal_clears_the_name_of_a_deal(mode: AutoresetMode) -> None:
     """However the game is dealt."""
+    pytest.importorskip("pysol_cards")
     env = SolitaireVectorEnv(2, "busy-aces", autoreset_mode=mode, max_episode_steps=1)
     for again in (lambda: env.reset(options={"deal": 3})[1], lambda: [env.step([0, 0]) for _ in "12"][-1][4]):
         _, info = env.reset(options={"deal": ["ms:1", 2]})

@@ -7,6 +7,7 @@ Golden tests freeze this order: a changed deal is a changed environment version.
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -20,21 +21,22 @@ from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number
 
 Deal = int | str
-"""A deal number, or the name of a deal of Microsoft FreeCell: ``"ms:11982"``."""
+"""A deal number, or the name of another program's deal: ``"ms:11982"``, ``"pysol:24"``."""
 
 MAX_DEAL: Final = 2**63 - 1
-MAX_MICROSOFT: Final = 2**31 - 1
 
 
 def check_deal(variant: Variant, deal: Deal) -> Deal:
-    """Check a deal of the variant, and return numbers as an int."""
+    """Check a deal of the variant, and return numbers as an int; this does not need pysol-cards."""
     check_kind("variant", variant, Variant)
     if isinstance(deal, str):
         _read_name(variant, deal)
         return str(deal)
     number = whole_number(deal)
     if number is None:
-        raise TypeError(f"deal {shown(deal)} is a {type(deal).__name__}, allowed: a whole number, or 'ms:N'")
+        raise TypeError(
+            f"deal {shown(deal)} is a {type(deal).__name__}, allowed: a whole number, 'ms:N' or 'pysol:N'"
+        )
     if not 0 <= number <= MAX_DEAL:
         raise ValueError(f"deal {shown(number)} is out of range, allowed: 0 to 2**63 - 1")
     return number
@@ -72,32 +74,60 @@ def deal_order(variant: Variant, deal: Deal) -> npt.NDArray[np.int8]:
     Parameters
     ----------
     deal
-        A deal number, or ``"ms:N"``, a deal of Microsoft FreeCell; with more decks by the same algorithm.
+        A deal number, ``"ms:N"`` (Microsoft FreeCell's deals) or ``"pysol:N"`` (PySolFC's), which need the
+        extra ``solitaire-env[deals]``.
     """
     deal = check_deal(variant, deal)
     if isinstance(deal, str):
-        return _microsoft_order(variant, _read_name(variant, deal))
+        return _other_programs_order(variant, deal)
     order: npt.NDArray[np.int8] = shuffled(variant, [deal])[0]
     return order
 
 
-def _read_name(variant: Variant, deal: str) -> int:
-    """The number of a deal of Microsoft FreeCell."""
-    match = re.fullmatch(r"ms:([0-9]{1,20})", deal)
+def _read_name(variant: Variant, deal: str) -> tuple[str, int]:
+    """The program and the number of a deal of another program."""
+    match = re.fullmatch(r"(ms|pysol):([0-9]{1,20})", deal)
     if match is None:
-        raise ValueError(f"unknown deal {shown(deal)}, allowed: a whole number, or 'ms:N'")
+        raise ValueError(f"unknown deal {shown(deal)}, allowed: a whole number, 'ms:N' or 'pysol:N'")
     if variant.ranks != 13:
         raise ValueError(f"deal {deal!r} is of a full pack, but {variant.name} has {variant.ranks} ranks")
-    if not 1 <= int(match[1]) <= MAX_MICROSOFT:
-        raise ValueError(f"deal {deal!r} is out of range, allowed: ms:1 to ms:{MAX_MICROSOFT}")
-    return int(match[1])
+    program, number = match[1], int(match[2])
+    # Microsoft's deals end at 1,000,000; PySolFC continues its generator to 33 bits, and its own deals to 20
+    # digits.
+    limit = 2**33 - 1 if program == "ms" else 10**20 - 1
+    if not 1 <= number <= limit:
+        raise ValueError(f"deal {deal!r} is out of range, allowed: {program}:1 to {program}:{limit}")
+    return program, number
 
 
-def _microsoft_order(variant: Variant, number: int) -> npt.NDArray[np.int8]:
-    """The order of a deal of Microsoft FreeCell: Fisher-Yates with the generator of Microsoft's C library."""
-    order = ordered_pack(variant)
-    for last in range(len(order) - 1, 0, -1):
-        number = (214013 * number + 2531011) % 2**31
-        place = (number >> 16) % (last + 1)
-        order[[place, last]] = order[[last, place]]
-    return order[::-1]
+def _other_programs_order(variant: Variant, deal: str) -> npt.NDArray[np.int8]:
+    program, number = _read_name(variant, deal)
+    try:
+        from pysol_cards.cards import createCards
+        from pysol_cards.random import shuffle
+        from pysol_cards.random_base import RandomBase
+    except ImportError as error:
+        raise ImportError(f"deal {deal!r} needs pysol-cards: pip install 'solitaire-env[deals]'") from error
+    numbering = RandomBase.DEALS_MS if program == "ms" else RandomBase.DEALS_PYSOLFC
+    cards = shuffle(createCards(variant.decks), number, numbering)[::-1]
+    # pysol-cards numbers its suits Clubs, Spades, Hearts, Diamonds.
+    suits = (0, 3, 2, 1)
+    order = [4 * card.rank + suits[card.suit] for card in cards]
+    return np.array(_as_we_deal(variant, order) if program == "pysol" else order, dtype=np.int8)
+
+
+def _as_we_deal(variant: Variant, order: list[int]) -> list[int]:
+    """The pack from which our deal, row by row, gives each pile the same cards as PySolFC's deal."""
+    if variant.base == "dealt":
+        # PySolFC first takes out the cards of the first card's rank, and deals the last of them.
+        last = max(k for k, card in enumerate(order) if card >> 2 == order[0] >> 2)
+        return [order[last], *order[:last], *order[last + 1 :]]
+    if not variant.pysol_order:
+        return order
+    coming = iter(order)
+    piles: list[list[int]] = [[] for _ in range(variant.piles + variant.cells)]
+    for pile in variant.pysol_order:
+        piles[pile].append(next(coming))
+    tableau, cells = piles[: variant.piles], piles[variant.piles :]
+    rows = [pile[row] for row in range(max(variant.tableau)) for pile in tableau if row < len(pile)]
+    return [*rows, *chain(*cells), *coming]

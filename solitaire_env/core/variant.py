@@ -83,6 +83,9 @@ class Variant:
     foundations and tableau wrap: a King goes onto an Ace in the tableau, an Ace onto a King at home."""
     worrying_back: bool = False
     """Whether the last card of a foundation may go back onto a card of the tableau."""
+    pysol_order: tuple[int, ...] = ()
+    """The tableau pile (cells are counted after the piles) of each card in PySolFC's dealing order, if that
+    is not row by row: only needed for PySolFC's deal numbers."""
     ranks: int = 13
     """Cards in a suit, Ace upwards. Fewer than 13 make short decks, which can be solved exhaustively."""
     sources: tuple[str, ...] = ()
@@ -143,6 +146,16 @@ class Variant:
         named = isinstance(self.base, str) and self.base in ("ace", "dealt")
         allowed = f"'ace', 'dealt', or a rank from 2 to {self.ranks}"
         self._check(named or _is_whole(self.base, 2, self.ranks), "base", allowed)
+        dealt_to = [pile for pile, size in enumerate(self.tableau) for _ in range(size)]
+        dealt_to += range(self.piles, self.piles + self.cells_filled)
+        order = self.pysol_order
+        self._check(
+            isinstance(order, tuple)
+            and all(_is_whole(place, 0, 2 * MAX_SOURCES) for place in order)
+            and sorted(order) in ([], dealt_to),
+            "pysol_order",
+            "each pile as often as it gets a card at the deal, and each cell that is filled",
+        )
 
     @property
     def cards(self) -> int:

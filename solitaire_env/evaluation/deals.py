@@ -30,11 +30,11 @@ def parse_deals(text: str) -> list[int | str]:
             first = int(match[1])
             end = int(match[2]) if match[2] else first + 1
             names = range(first, min(end, first + MAX_DEALS + 1))
-        elif re.fullmatch("ms:[0-9]{1,20}", part):
+        elif re.fullmatch("(ms|pysol):[0-9]{1,20}", part):
             names = (part,)
         if not names:
             raise ValueError(
-                f"unknown deals {shown(part)}, allowed: N, FIRST:END, ms:N, or several with commas"
+                f"unknown deals {shown(part)}, allowed: N, FIRST:END, ms:N, pysol:N, or several with commas"
             )
         if len(deals) + len(names) > MAX_DEALS:
             raise ValueError(f"deals {shown(part)} are too many, allowed: at most {MAX_DEALS:,} in total")

@@ -74,7 +74,7 @@ def test_damaged_configurations(text: str, tmp_path_factory: pytest.TempPathFact
 
 
 @DAMAGE
-@given(text=damaged_texts(["0:1000", "7", "ms:11982", "0:3,5,ms:24"]))
+@given(text=damaged_texts(["0:1000", "7", "ms:11982", "0:3,5,pysol:24"]))
 def test_damaged_deals(text: str) -> None:
     deals = read_or_refused(parse_deals, text, (ValueError, ConfigError))
     assert deals is None or parse_deals(",".join(map(str, deals[:1000]))) == deals[:1000]

@@ -75,7 +75,7 @@ def test_published_games_are_unique_and_name_their_sources() -> None:
     """Each has its own name, title and rules."""
     assert len(VARIANTS) == 76 and tuple(THE_FIVE) == tuple(v.name for v in VARIANTS[:5])
     assert all(v.sources for v in VARIANTS)
-    texts = ("name", "title", "sources", "aliases", "differs")
+    texts = ("name", "title", "sources", "aliases", "differs", "pysol_order")
     rules = [field.name for field in fields(Variant) if field.name not in texts]
     for what in ("name", "title", *rules):
         found = [getattr(v, what) for v in VARIANTS]
@@ -109,6 +109,7 @@ def test_every_name_finds_its_game() -> None:
         ("face_down", -1, "one for each pile"),
         ("face_down", (2, 0), "each less than the cards of that pile"),
         ("face_down", "row 1", "'rows 2, 4, 6'"),
+        ("pysol_order", (0, 0, 2), "each pile as often as it gets a card at the deal"),
         ("sources", "a book", "a tuple of texts"),
         ("name", "n" * 81, "at most 80 characters"),
         ("title", "a \x1b[31m title", "a line of text"),
@@ -181,8 +182,8 @@ def test_conflicting_rules_raise_an_error(rules: dict[str, Any], says: str, refu
         {"tableau": (5, 6), "draw": 3, "passes": 100, "fill": "waste"},
         {"tableau": (4, 4), "aces_home": True},
         {"tableau": (5, 4), "base": "dealt"},
-        {"face_down": "rows 1, 50"},
-        {"cells_filled": 1},
+        {"face_down": "rows 1, 50", "pysol_order": (1, 0, 0)},
+        {"cells_filled": 1, "pysol_order": (2, 1, 0, 0)},
     ],
 )
 def test_compatible_rules_are_accepted(rules: dict[str, Any]) -> None:

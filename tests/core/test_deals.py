@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
+import sys
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from solitaire_env.core.deals import (
     shuffled,
 )
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.notation import format_position
+from solitaire_env.notation import format_position, parse_action
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
 from tests.family_positions import family_positions
@@ -130,27 +131,32 @@ def test_cards_that_start_home_are_skipped_wherever_they_are(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("deal", "first"),
-    [("ms:1", "JD 2D 9H JC 5D 7H 7C 5H"), ("ms:11982", "AH AS 4H AC 2D 6S TS JS")],
+    ("decks", "first"),
+    [(1, "JD 2D 9H JC 5D 7H 7C 5H"), (2, "3D 5H JC KH 5S 5H KC KC"), (4, "3D 6D QD 4C 3D 3D JC KC")],
 )
-def test_deals_of_microsoft_freecell_have_their_order(deal: str, first: str) -> None:
-    assert " ".join(names(BY_DECKS[1], deal)[:8]) == first
-    assert Counter(names(BY_DECKS[4], deal)) == Counter(names(BY_DECKS[4], 0))
+def test_deals_of_other_programs_have_their_order(decks: int, first: str) -> None:
+    pytest.importorskip("pysol_cards")
+    variant = BY_DECKS[decks]
+    assert " ".join(names(variant, "pysol:1")[:8]) == first
+    assert " ".join(names(variant, "ms:1")[:8]) == first
+    assert Counter(names(variant, "pysol:12345678901234567890")) == Counter(names(variant, 0))
 
 
-def test_piles_start_as_in_pysolfc() -> None:
-    """With as many cards, and as many of them face down; cells are alike."""
+def test_pysol_deals_equal_pysolfc() -> None:
+    """Card by card, except for cells, which are alike. If the waste is not empty, after a first draw."""
+    pytest.importorskip("pysol_cards")
     for name, positions in family_positions().items():
-        batch = Batch(GameSpec(get_variant(name)), 1)
-        batch.deal(np.array([0]), [0])
         for position in positions:
             if position.step:
                 continue
-            ours, theirs = (
-                [re.sub(r"\w\w\b", "", line) for line in text.splitlines() if re.match(r"t\d+:", line)]
-                for text in (format_position(batch.position(0)), position.position)
-            )
-            assert ours == theirs
+            batch = Batch(GameSpec(get_variant(name)), 1)
+            batch.deal(np.array([0]), [f"pysol:{position.deal}"])
+            if "\nwaste: " in position.position:
+                batch.step(np.array([parse_action(get_variant(name), "draw")]), batch.everyone)
+            got = format_position(batch.position(0)).splitlines()
+            for text, line in zip(position.position.splitlines(), got, strict=True):
+                cells = text.startswith("cells:")
+                assert (sorted(line.split()) if cells else line) == (sorted(text.split()) if cells else text)
 
 
 def test_the_range_of_deal_numbers_does_not_change() -> None:
@@ -175,10 +181,14 @@ def test_a_reserved_deal_is_skipped() -> None:
         (1.5, "a whole number"),
         (None, "a whole number"),
         ([1], "a whole number"),
-        ("7", "a whole number, or 'ms:N'"),
-        ("ms: 1", "a whole number, or 'ms:N'"),
-        ("ms:0", "ms:1 to ms:2147483647"),
-        ("ms:2147483648", "ms:1 to ms:2147483647"),
+        ("", "a whole number, 'ms:N' or 'pysol:N'"),
+        ("7", "a whole number, 'ms:N' or 'pysol:N'"),
+        ("ms:-1", "a whole number, 'ms:N' or 'pysol:N'"),
+        ("ms: 1", "a whole number, 'ms:N' or 'pysol:N'"),
+        ("ms:0", "ms:1 to ms:8589934591"),
+        ("ms:8589934592", "ms:1 to ms:8589934591"),
+        ("pysol:0", "pysol:1 to pysol:99999999999999999999"),
+        ("pysol:100000000000000000000", "a whole number, 'ms:N' or 'pysol:N'"),
     ],
 )
 def test_invalid_deals_raise_an_error(deal: object, allowed: str, refuses: Refuses) -> None:
@@ -186,10 +196,23 @@ def test_invalid_deals_raise_an_error(deal: object, allowed: str, refuses: Refus
 
 
 def test_errors_shorten_long_values(refuses: Refuses) -> None:
-    refuses(lambda: deal_order(SHORT, "ms:" * 1000), "'ms:ms:", "'ms:N'")
+    refuses(lambda: deal_order(SHORT, "ms:" * 1000), "'ms:ms:", "'pysol:N'")
     refuses(lambda: deal_order(SHORT, 10**5000), "a number of 16610 bits", "0 to 2**63 - 1")
     refuses(lambda: deal_order(SHORT, [0] * 100_000), "[0, 0,", "is a list", "a whole number")
 
 
-def test_a_short_pack_refuses_deals_of_microsoft_freecell(refuses: Refuses) -> None:
+def test_a_short_pack_refuses_deals_of_other_programs(refuses: Refuses) -> None:
     refuses(lambda: deal_order(SHORT, "ms:1"), "'ms:1'", "short has 3 ranks")
+
+
+def test_deals_of_other_programs_name_the_missing_extra(
+    monkeypatch: pytest.MonkeyPatch, refuses: Refuses
+) -> None:
+    monkeypatch.setitem(sys.modules, "pysol_cards.cards", None)
+    refuses(lambda: deal_order(BY_DECKS[1], "ms:1"), "'ms:1'", "pip install 'solitaire-env[deals]'")
+
+
+def test_deals_of_other_programs_support_three_decks() -> None:
+    pytest.importorskip("pysol_cards")
+    variant = replace(BY_DECKS[2], decks=3)
+    assert Counter(deal_order(variant, "pysol:5").tolist()) == Counter(ordered_pack(variant).tolist())

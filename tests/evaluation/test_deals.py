@@ -13,7 +13,7 @@ from tests.conftest import Refuses
     [
         ("7", [7]),
         ("0:3", [0, 1, 2]),
-        ("5, 0:2,ms:11982 ,ms:24", [5, 0, 1, "ms:11982", "ms:24"]),
+        ("5, 0:2,ms:11982 ,pysol:24", [5, 0, 1, "ms:11982", "pysol:24"]),
     ],
 )
 def test_deals_are_parsed(text: str, deals: list[int | str]) -> None:

@@ -204,7 +204,7 @@ def test_foundations_in_alternating_colors_name_both_suits() -> None:
         ({"game": "klondyke"}, ["unknown variant 'klondyke', allowed: one of the 76 games", "klondike"]),
         ({"game": 5}, ["game is a int, allowed: str"]),
         ({}, ["missing a required argument: 'game'"]),
-        ({"game": "busy-aces", "deal": "x"}, ["unknown deal 'x', allowed: a whole number, or 'ms:N'"]),
+        ({"game": "busy-aces", "deal": "x"}, ["unknown deal 'x', allowed: a whole number, 'ms:N'"]),
         ({"game": "busy-aces", "deal": [1]}, ["[1]"]),
         ({"game": "busy-aces", "moves": "two"}, ["moves is 'two', allowed: 'one card'"]),
         ({"game": "busy-aces", "tableau": [1]}, ["unexpected keyword argument 'tableau'"]),
