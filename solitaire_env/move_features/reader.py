@@ -336,6 +336,28 @@ def _make_move(rules, state, events, action, playing, notes):  # type: ignore[no
 
 
 @inner
+def _place_of(move, first, actions, moves, here):  # type: ignore[no-untyped-def]
+    """The action of a move, and the output row for the position after it. Before the first move it is
+    ``NOTHING``, for the position itself, with the output row ``here``.
+    """
+    action = NOTHING
+    out = here
+    if move >= first:
+        action = actions[move]
+        out = moves[move, NUM_MOVE:]
+    return action, out
+
+
+@inner
+def _start_after(rules, state, action, here, out):  # type: ignore[no-untyped-def]
+    """Copy the features of the position itself to an action's output row; whether the action is legal."""
+    if action < 0:
+        return True
+    write_row(here, out)
+    return is_legal(state, GAME, action)
+
+
+@inner
 def _read_end(rules, plans, state, notes, reach, out):  # type: ignore[no-untyped-def]
     """Write the features of the position in row ``AFTER`` at the end of a lookahead, and the number of cards
     that went home during it.
@@ -394,13 +416,9 @@ def _read(
         here = positions[game, :]
         passed.number[0] = 0
         for move in range(first - 1, k):
-            # Before the first move: nothing, for the position itself.
-            action = actions[move] if move >= first else NOTHING
-            out = moves[move, NUM_MOVE:] if move >= first else here
-            if action >= 0:
-                write_row(here, out)
-                if not is_legal(state, GAME, action):
-                    continue
+            action, out = _place_of(move, first, actions, moves, here)
+            if not _start_after(rules, state, action, here, out):
+                continue
             b = GAME
             drawn = cards_drawn(rules, state, action)
             if action >= 0 and not drawn:

@@ -16,6 +16,7 @@ from solitaire_env.core.deals import (
     RESERVED_DEALS,
     Deal,
     deal_order,
+    ordered_pack,
     pick_deals,
     shuffle_in_place,
     shuffled,
