@@ -1,11 +1,8 @@
 """Repeated positions of a game.
 
-The sum of each position is stored, in the order of the game; repetitions are counted at its end. It is the
-64-bit sum of the visible cards, each times a random weight of its place: two different positions of a game
-have the same sum with a probability of about 2**-64.
-
-Tried: a hash table for each game. It took 60 ns more a decision with a thousand games of 2,000 positions,
-whose tables do not fit into the cache.
+The sum of each position is stored (:mod:`solitaire_env.core.position_sums`), in the order of the game;
+repetitions are counted at its end. Tried: a hash table for each game. It took 60 ns more a decision with a
+thousand games of 2,000 positions, whose tables do not fit into the cache.
 """
 
 from typing import Annotated, Final
@@ -14,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core import Rules
-from solitaire_env.core.native import Bool, Int8, Int64, inner, kernel
+from solitaire_env.core.native import Bool, Int8, Int64, kernel
+from solitaire_env.core.position_sums import make_sum_weights, position_sum
 
 FIRST_ROOM: Final = 250
 """Initial capacity for positions. With a power of two, all games would share a few places of the
@@ -33,10 +31,7 @@ class Repeats:
     """
 
     def __init__(self, rules: Rules, rows: int) -> None:
-        weights = np.random.Generator(np.random.PCG64(0)).integers(
-            2**63, size=rules.row_stock, dtype=np.int64
-        )
-        self._weights = weights
+        self._weights = make_sum_weights(rules)
         self._sums = np.zeros((rows, FIRST_ROOM), dtype=np.int64)
         self._lengths = np.zeros(rows, dtype=np.int64)
 
@@ -65,15 +60,6 @@ class Repeats:
         return int(np.count_nonzero(sums[1:] == sums[:-1]))
 
 
-@inner(wraps=True)
-def _sum(row, weights):  # type: ignore[no-untyped-def]
-    """The sum of a position row (int8 ``[row_size]``), an int64."""
-    total = np.int64(0)
-    for place in range(weights.shape[0]):
-        total += np.int64(row[place]) * weights[place]
-    return total
-
-
 @kernel
 def _add(
     cards: Annotated[Int8, "rows rules.row_size"],
@@ -85,7 +71,7 @@ def _add(
     """Append the sums of positions of some games."""
     for k in range(rows.shape[0]):
         b = rows[k]
-        sums[b, lengths[b]] = _sum(cards[b], weights)
+        sums[b, lengths[b]] = position_sum(cards[b], weights)
         lengths[b] += 1
 
 
