@@ -5,6 +5,7 @@ import copy
 import hashlib
 import inspect
 import textwrap
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
@@ -153,7 +154,8 @@ class SB3Policy(Policy):
     ----------
     model
         An object with ``predict`` and the two spaces. A model without ``action_masks`` is not masked: an
-        illegal action is an error in evaluation.
+        illegal action is an error in evaluation. Observations are normalized by the ``VecNormalize`` of the
+        model's environment. A loaded model has no environment unless ``load`` or ``set_env`` gets it.
     spec
         The game. Observation kind and action set are those whose sizes fit the model; it may have been
         trained on :class:`~solitaire_env.wrappers.MoveFeatures`.
@@ -162,13 +164,14 @@ class SB3Policy(Policy):
     ------
     ValueError
         If the model reads no observation of this game, or observations that a wrapper of its environment has
-        changed (``VecNormalize``), or has a memory of the game (``RecurrentPPO``).
+        changed in another way, or has a memory of the game (``RecurrentPPO``).
     """
 
     def __init__(self, model: Any, spec: GameSpec, name: str | None = None) -> None:
         _check_model(model)
         self.model = model
         self.name = name or type(model).__name__
+        self._normalizer = _normalizer(model)
         self.masked = "action_masks" in inspect.signature(model.predict).parameters
         self.stochastic = hasattr(model.policy, "get_distribution")
         self.deterministic = not self.stochastic
@@ -216,17 +219,24 @@ class SB3Policy(Policy):
         distribution = policy.get_distribution(seen, **given).distribution
         probabilities = distribution.probs.detach().cpu().numpy()
         values = policy.predict_values(seen)[:, 0].detach().cpu().numpy()
+        if self._normalizer is not None:
+            values = self._normalizer.unnormalize_reward(values)
         return probabilities, values
 
     def _seen(self, observations: Array) -> Array:
         """The observations in the model's format."""
-        return observations if self._reader is None else self._reader.read_table(observations)
+        seen = observations if self._reader is None else self._reader.read_table(observations)
+        return seen if self._normalizer is None else self._normalizer.normalize_obs(seen)
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of its weights."""
+        """The fingerprint of its weights, and of the statistics that normalize its observations."""
         state = self.model.policy.state_dict()
-        return digest([self.name, *((key, tensor.cpu().numpy()) for key, tensor in state.items())])
+        parts = [self.name, *((key, tensor.cpu().numpy()) for key, tensor in state.items())]
+        if self._normalizer is not None:
+            known = self._normalizer
+            parts += [known.obs_rms.mean, known.obs_rms.var, known.clip_obs, known.epsilon]
+        return digest(parts)
 
 
 def _check_model(model: Any) -> None:
@@ -237,13 +247,28 @@ def _check_model(model: Any) -> None:
         raise ValueError(
             f"the model is a {kind}, which remembers earlier moves, allowed: models without memory"
         )
-    normalizer = model.get_vec_normalize_env() if hasattr(model, "get_vec_normalize_env") else None
-    normalized = normalizer is not None and normalizer.norm_obs
-    if normalized or np.min(getattr(model.observation_space, "low", 0)) < 0:
+    if np.min(getattr(model.observation_space, "low", 0)) < 0:
         raise ValueError(
-            "a wrapper of the model's environment changed the observations of the game; allowed: a function "
+            f"the model reads observations from {np.min(model.observation_space.low):g}: a wrapper of its "
+            "environment changed those of the game, which are at least 0; allowed: a function "
             "f(observations, masks) that does the same and asks the model"
         )
+
+
+def _normalizer(model: Any) -> Any:
+    """The ``VecNormalize`` that normalizes the observations of a model; None without one."""
+    found = model.get_vec_normalize_env() if hasattr(model, "get_vec_normalize_env") else None
+    # Below a wrapper, it may normalize observations that the model does not see.
+    if found is None or not found.norm_obs or found.observation_space.shape != model.observation_space.shape:
+        return None
+    if np.issubdtype(model.observation_space.dtype, np.integer):
+        warnings.warn(
+            f"the model was trained on normalized observations that Stable-Baselines3 rounds to "
+            f"{model.observation_space.dtype}, the type of its observation space; make the environment with "
+            'SolitaireVecEnv(..., observation_dtype="float32")',
+            stacklevel=2,
+        )
+    return found
 
 
 def is_sb3_model(x: Any) -> bool:
