@@ -21,7 +21,6 @@ from solitaire_env.core.variant import Build, Moves, Spaces
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.family import SPLITS, read_games
 from solitaire_env.move_features.autoplay import has_safe_moves
-from solitaire_env.policies.model_files import MAX_RELAXED_REACHABILITY, MAX_ROLLOUT_LOOKAHEAD
 from solitaire_env.registration import FAMILY_ID, env_variant, is_family, resolve_variant
 from solitaire_env.util.messages import shown
 
@@ -269,8 +268,8 @@ RANGES: Final = {
     "n_epochs": (1, 1000),
     "width": (2, 2**14),
     "dig_out": (1, 100),
-    "rollout_lookahead": (0, MAX_ROLLOUT_LOOKAHEAD),
-    "relaxed_reachability": (0, MAX_RELAXED_REACHABILITY),
+    "rollout_lookahead": (0, 1000),
+    "relaxed_reachability": (0, 100),
     "family": (0, 1),
     "num_playouts": (1, 4096),
     "threads": (0, 1024),

@@ -23,13 +23,13 @@ from agents.reports import stored
 from agents.reports.solver_results import SolverResult, read_solver_results
 from agents.search.solver import MAX_EXHAUSTIVE_CARDS, Solution, Solver
 from solitaire_env import SolitaireEnv, Variant, env_id, get_variant
-from solitaire_env.core import GameSpec, Position, Settings
+from solitaire_env.core import GameSpec, Position
 from solitaire_env.core.batch import Start
+from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.variant import Build, Spaces
-from solitaire_env.evaluation import Runner, game_rules, wilson_interval
+from solitaire_env.evaluation import game_rules, wilson_interval
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.notation import action_text, parse_position
-from solitaire_env.policies.scripted import Scripted
 from solitaire_env.policies.shipped import shipped_games
 from solitaire_env.registration import env_variant, step_limit
 from solitaire_env.util.files import append_text, locked, write_text
@@ -96,22 +96,15 @@ def check_line(variant: Variant, start: Start, line: tuple[int, ...]) -> tuple[l
     ValueError
         If an action is not legal, or the game is over before the end of the line.
     """
-    if not line:
-        return [], *_status(variant, start)
-    spec = GameSpec(variant, Settings(max_episode_steps=len(line)))
-    runner = Runner(Scripted([line]), spec, num_envs=1, record=True)
-    [end] = [end for ended in runner.play([start]) for end in ended]
-    if len(end.moves) != len(line):
-        raise ValueError(f"the game is over after {len(end.moves)} of {len(line)} actions")
-    return [action_text(variant, move.action) for move in end.moves], end.cards_home, end.won
-
-
-def _status(variant: Variant, start: Start) -> tuple[int, bool]:
-    """Cards home in a position, and whether it is won."""
-    env = SolitaireEnv(variant)
+    env = SolitaireEnv(variant, on_invalid="raise")
     options = {"position": start} if isinstance(start, Position) else {"deal": start}
     _, info = env.reset(options=options)
-    return int(info["cards_home"]), bool(info["is_success"])
+    for number, action in enumerate(line):
+        if env.batch.status[0] != PLAYING:
+            raise ValueError(f"the game is over after {number} of {len(line)} actions")
+        *_, info = env.step(action)
+    texts = [action_text(variant, action) for action in line]
+    return texts, int(info["cards_home"]), bool(info["is_success"])
 
 
 def _show(variant: Variant, what: str, solution: Solution, texts: list[str]) -> str:

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple, TypedDict, get_args
 
 from solitaire_env.core.layout import Information, Observation
-from solitaire_env.core.rewards import RewardName
-from solitaire_env.core.spec import GameSpec, OnInvalid, Settings
+from solitaire_env.core.spec import GameSpec, OnInvalid, RewardName, Settings
 from solitaire_env.core.variant import Build, Moves, Spaces, Variant
 from solitaire_env.registration import resolve_variant, step_limit
 from solitaire_env.render import SIZE, RenderMode, check_render_mode, check_render_size

@@ -4,7 +4,6 @@ A user's mistake is reported on stderr, with exit code 2.
 """
 
 import os
-import signal
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -265,23 +264,18 @@ class Perft(_Start):
     """Count only the nodes at the maximum depth, for each legal action."""
 
     def run(self) -> None:
-        from solitaire_env.core.perft import count_nodes, count_unique, divided
+        from solitaire_env.core.perft import count, divided
 
         session = self.session(default="0")
         env, position = session.env, session.full_position()
-        # Kernels do not check for signals: with this, Ctrl-C ends a long count immediately.
-        before = signal.signal(signal.SIGINT, signal.SIG_DFL)
-        try:
-            if self.divide:
-                for action, nodes in divided(position, self.depth):
-                    print(f"{action:<8}{nodes:>16,}  {env.describe_action(env.parse_action(action))}")
-                return
-            for depth, unique in enumerate(count_unique(position, self.depth), 1):
-                if depth == 1:
-                    print(f"depth{'nodes':>18}{'unique':>14}")
-                print(f"{depth:>5}{count_nodes(position, depth):>18,}{unique:>14,}", flush=True)
-        finally:
-            signal.signal(signal.SIGINT, before)
+        if self.divide:
+            for action, nodes in divided(position, self.depth):
+                print(f"{action:<8}{nodes:>16,}  {env.describe_action(env.parse_action(action))}")
+            return
+        for depth, (nodes, unique) in enumerate(count(position, self.depth), 1):
+            if depth == 1:
+                print(f"depth{'nodes':>18}{'unique':>14}")
+            print(f"{depth:>5}{nodes:>18,}{unique:>14,}", flush=True)
 
 
 # ----------------------------------------------------------------------------------------- main

@@ -14,8 +14,8 @@ from solitaire_env.core.batch import Batch, IllegalActionError, Start
 from solitaire_env.core.deals import Deal, check_deal
 from solitaire_env.core.family import FamilyBatch
 from solitaire_env.core.layout import action_number
-from solitaire_env.core.observations import cards_high, decode_cards
-from solitaire_env.core.position import Position
+from solitaire_env.core.observations import cards_high
+from solitaire_env.core.position import Position, read_row
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.core.variant import Variant
 from solitaire_env.render import RENDER_FPS, RENDER_MODES, LastMove, last_move, render, render_png
@@ -217,7 +217,7 @@ class BatchRow(WithGames):
         """The position in a ``cards`` observation."""
         if self.settings.observation != "cards":
             raise ValueError(f"observation is {self.settings.observation!r}, allowed for decoding: 'cards'")
-        return decode_cards(self.variant, self.batch.own_observation(self.row, observation))
+        return read_row(self.variant, self.batch.own_observation(self.row, observation), "observation")
 
     # ----------------------------------------------------------------------------- save, restore
 

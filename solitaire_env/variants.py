@@ -41,25 +41,10 @@ def _pysol(
     also: tuple[str, ...] = (),
     **rules: Any,
 ) -> Variant:
-    """A game of PySolFC; its name is the title in lower case, unless another is given.
+    """A game of PySolFC, number ``game`` there; its name is the title in lower case, unless another is given.
 
-    Parameters
-    ----------
-    title
-        Displayed name.
-    game
-        PySolFC's number of the game.
-    original
-        PySolFC's name of the game, if it is not the title.
-    worries
-        Whether PySolFC lets cards worry back.
-    differs
-        Differences, besides those of all games: PySolFC starts with cards on the waste, and lets cards worry
-        back.
-    also
-        Other sources of the rules.
-    **rules
-        Fields of the variant.
+    ``original`` is PySolFC's title if it is another, ``worries`` whether cards may worry back there, ``also``
+    names other sources of the rules, ``differs`` differences besides the common ones; ``rules`` are fields.
     """
     words = "".join(c for c in title.lower().replace("-", " ") if c.isalnum() or c == " ")
     variant = Variant(

@@ -11,7 +11,7 @@ from gymnasium.vector.utils import batch_space
 
 from solitaire_env.core.family import FamilyBatch
 from solitaire_env.env import Games, SolitaireEnv
-from solitaire_env.move_features.table import FamilyMoveTable, MoveTable, highest_values, lowest_values
+from solitaire_env.move_features.table import FamilyMoveTable, MoveTable, value_range
 from solitaire_env.util.arguments import check_choice
 from solitaire_env.vector import SolitaireVectorEnv, read_only
 
@@ -206,7 +206,6 @@ def move_space(batch: Games) -> spaces.Box:
             f"observation is {batch.settings.observation!r}, allowed with move features: 'cards'"
         )
     games = batch.batches if isinstance(batch, FamilyBatch) else [batch]
-    low = np.min([lowest_values(game.rules) for game in games], axis=0)
-    high = np.max([highest_values(game.rules) for game in games], axis=0)
+    lows, highs = zip(*(value_range(game.rules) for game in games), strict=True)
     actions = (batch.num_actions, 1)
-    return spaces.Box(np.tile(low, actions), np.tile(high, actions), dtype=np.float32)
+    return spaces.Box(np.tile(np.min(lows, 0), actions), np.tile(np.max(highs, 0), actions), dtype=np.float32)

@@ -20,7 +20,7 @@ from solitaire_env import (
     transcripts,
     variants,
 )
-from solitaire_env.core import deals, perft, rewards
+from solitaire_env.core import deals, perft
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.family import FamilyEnv, FamilyVectorEnv, read_games
@@ -84,7 +84,6 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], tuple[type, ...]]] = {
     "read_games": (read_games, ()),
     "FamilyEnv": (FamilyEnv, ()),
     # a choice of names
-    "get_reward": (rewards.get_reward, ()),
     **{
         f"{make.__name__} {name}": (lambda x, make=make, name=name: make(**{name: x}), ())
         for make in (Settings, SolitaireEnv, SolitaireVectorEnv)
@@ -109,7 +108,7 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], tuple[type, ...]]] = {
     "move_of number": (lambda x: notation.move_of(GAME, STATE, 0, x), COUNT),
     "family action_text": (FAMILY.action_text, COUNT),
     "family describe_action": (FAMILY.describe_action, COUNT),
-    "count_nodes depth": (lambda x: perft.count_nodes(POSITION, x), COUNT),
+    "perft depth": (lambda x: list(perft.count(POSITION, x)), COUNT),
     "evaluate seed": (lambda x: evaluate("random", GAME, [], seed=x), COUNT),
     "evaluate num_envs": (lambda x: evaluate("random", GAME, [], num_envs=x), COUNT),
     "VecEnv seed": (of_many("seed"), (*NONE, *COUNT)),
@@ -134,7 +133,7 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], tuple[type, ...]]] = {
     "parse_action": (lambda x: notation.parse_action(GAME, x), ()),
     "family parse_action": (FAMILY.parse_action, ()),
     "move_of state": (lambda x: notation.move_of(GAME, x, 0, LEGAL), ()),
-    "count_nodes": (lambda x: perft.count_nodes(x, 1), ()),
+    "perft": (lambda x: list(perft.count(x, 1)), ()),
     "render": (lambda x: render("ansi", x), ()),
     "render last": (lambda x: render("ansi", POSITION, x), NONE),
     "render size": (lambda x: render("rgb_array", POSITION, size=x), ()),

@@ -300,7 +300,7 @@ def test_perft_divides_by_action(screen: Screen, almost_won: Path) -> None:
         (["show", "busy-aces", "--build", "up"], ["build is 'up', allowed: 'same suit', "]),
         (["show", "busy-aces", "--deal", "x"], ["unknown deal 'x', allowed: a whole number, 'ms:N'"]),
         (["perft", "busy-aces", "--depth", "-1"], ["depth is -1, allowed: a whole number from 0"]),
-        (["perft", "busy-aces", "--depth", "0", "--divide"], ["depth is 0, allowed for dividing: a whole"]),
+        (["perft", "busy-aces", "--depth", "0", "--divide"], ["depth is 0, allowed: a whole number from 1"]),
         (["perft", "busy-aces", "--deal", "1", "--position", "x"], ["cannot be combined"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,

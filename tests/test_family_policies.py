@@ -194,7 +194,7 @@ def test_family_features_describe_a_move() -> None:
 def safe(name: str, position: str) -> str:
     """The safe move home of a position as text."""
     _, _, batch = read(name, position)
-    action = int(autoplay_safe_moves(batch.rules, batch.state)[0])
+    action = int(autoplay_safe_moves(batch.rules, batch.state.rows, batch.state.mask)[0])
     return batch.spec.actions.text(action) if action >= 0 else "none"
 
 

@@ -227,7 +227,7 @@ def wrong(**fields: object) -> Position:
         ({"tableau": ()}, "0 tableau piles, eights-down has 8"),
         (
             {"foundations": ((0, 0), (), (0,), (0,))},
-            "foundations C hold [0, 0], allowed: 1 ranks, highest first",
+            "foundations C hold [0, 0], allowed: 1 ranks 0 to 13, highest first",
         ),
         ({"tableau": ((DOWN + 4, 8),) * 8}, "t1 has (AC)"),
         ({"waste": (4,)}, "stock and waste have 1 cards, at most 0"),

@@ -21,7 +21,6 @@ from solitaire_env.family import FamilyVectorEnv
 from solitaire_env.testing import check_state
 from solitaire_env.util.messages import shown
 from solitaire_env.vector import SolitaireVectorEnv
-from solitaire_env.wrappers import VectorMoveFeatures
 from tests.comparing import check_vector
 from tests.conftest import Refuses
 from tests.games import ALL_GAMES, ONE_PER_RULE
@@ -118,7 +117,6 @@ VIEWS: list[tuple[Any, dict[str, Any]]] = [
     (SolitaireVectorEnv, {"variant": "klondike", "mask_dtype": "bool", "autoreset_mode": "SameStep"}),
     (SolitaireVectorEnv, {"variant": "busy-aces", "observation": "features"}),
     (FamilyVectorEnv, {"games": ("klondike", "freecell")}),
-    (VectorMoveFeatures, {"variant": "freecell"}),
 ]
 
 
@@ -126,9 +124,7 @@ VIEWS: list[tuple[Any, dict[str, Any]]] = [
 @pytest.mark.parametrize(("kind", "keywords"), VIEWS)
 def test_views_are_read_only(kind: Any, keywords: dict[str, Any], copied: Any) -> None:
     """A card that a user changes in the engine's arrays could make it loop forever. Of a copy too."""
-    made = SolitaireVectorEnv if kind is VectorMoveFeatures else kind
-    env: Any = made(3, copy=False, max_episode_steps=2, **keywords)
-    env = VectorMoveFeatures(env) if kind is VectorMoveFeatures else env
+    env: Any = kind(3, copy=False, max_episode_steps=2, **keywords)
     env.reset(seed=0)
     env = env if copied is None else copied(env)
     held = list(arrays_in(env))

@@ -111,7 +111,9 @@ class MaskedVectorEnv(gym.vector.VectorEnv[Array, Array, Array]):
         masks = infos["action_mask"]
         if self.safe_autoplay:
             batch = self.env.batch
-            masks = keep_safe_moves(masks.astype(np.bool_), autoplay_safe_moves(batch.rules, batch.state))
+            masks = keep_safe_moves(
+                masks.astype(np.bool_), autoplay_safe_moves(batch.rules, batch.state.rows, batch.state.mask)
+            )
         masks = np.where(ended[:, None], 0, masks)
         return np.concatenate((observations, masks.astype(observations.dtype)), axis=1)
 

@@ -63,7 +63,7 @@ class TrainingEnv(SolitaireVecEnv):
         find_only_moves(batch.state.mask, ended, actions)
         forced = actions >= 0
         if self.safe_autoplay:
-            safe = autoplay_safe_moves(batch.rules, batch.state)
+            safe = autoplay_safe_moves(batch.rules, batch.state.rows, batch.state.mask)
             forced &= safe < 0
             actions = np.where(safe >= 0, safe, actions)
         return actions, forced
@@ -74,7 +74,9 @@ class TrainingEnv(SolitaireVecEnv):
         if not self.safe_autoplay:
             return masks
         # A new deal may begin with safe autoplay.
-        return keep_safe_moves(masks, autoplay_safe_moves(self.batch.rules, self.batch.state))
+        return keep_safe_moves(
+            masks, autoplay_safe_moves(self.batch.rules, self.batch.state.rows, self.batch.state.mask)
+        )
 
     def step_wait(self) -> VecEnvStepReturn:
         """Play the actions; deal new games where one has ended."""

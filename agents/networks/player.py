@@ -10,7 +10,7 @@ from torch.utils.hooks import RemovableHandle
 
 from agents.networks import Network
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.move_features.autoplay import SafeAutoplay
+from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
 from solitaire_env.policies.drawing import draw
 from solitaire_env.policies.policy import Policy
 
@@ -54,7 +54,8 @@ class NetworkPlayer(Policy):
         self.moves = spec.variant.moves
         self.observation = spec.settings.observation
         self.information = spec.settings.information
-        self.autoplay = SafeAutoplay(spec) if safe_autoplay else None
+        self._rules = spec.rules
+        self.safe_autoplay = safe_autoplay
         self._widening: list[RemovableHandle] = []
         self.network = self._in_64_bits(network.eval())
         self.value = value and self._in_64_bits(value)
@@ -82,7 +83,9 @@ class NetworkPlayer(Policy):
 
     def choices(self, observations: Array, masks: Array) -> Array:
         """The masks of the moves to choose from: only safe autoplay where it is possible."""
-        return masks if self.autoplay is None else self.autoplay.keep(observations, masks)
+        if not self.safe_autoplay:
+            return masks
+        return keep_safe_moves(masks, autoplay_safe_moves(self._rules, observations, masks))
 
     @th.inference_mode()
     def explain(self, observations: Array, masks: Array) -> tuple[Array, Array | None]:

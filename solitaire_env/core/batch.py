@@ -22,13 +22,12 @@ from solitaire_env.core.position import (
     position_to_row,
     read_row,
 )
-from solitaire_env.core.rewards import get_reward
 from solitaire_env.core.rules.deal import deal_rows
 from solitaire_env.core.rules.derive import derive_rows
 from solitaire_env.core.rules.state import Events, copy_rows, make_events, make_state
 from solitaire_env.core.rules.step import count_outside, step_rows
 from solitaire_env.core.shuffle import make_deals, order_rows
-from solitaire_env.core.spec import GameSpec
+from solitaire_env.core.spec import REWARDS, GameSpec
 from solitaire_env.util.arguments import check_count
 from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
@@ -265,8 +264,8 @@ class Batch(Rows):
         self.deals = make_deals(self.rules, variant.tableau, size, variant.face_down_rows or ())._replace(
             streams=self.streams, numbers=self.deal_numbers
         )
-        reward = get_reward(settings.reward)
-        self.pay = (float(reward.progress) / (variant.cards - variant.home_at_deal), float(reward.win))
+        progress, win = REWARDS[settings.reward]
+        self.pay = (progress / (variant.cards - variant.home_at_deal), win)
         """Rewards of a card that goes home, and of a win; a card that worries back costs its reward."""
         self._features = settings.observation == "features"
         self._hides = bool(self.rules.hides) and settings.information == "player"
@@ -516,7 +515,9 @@ class Batch(Rows):
 
     def expand(self, row: int, action: int) -> list[int]:
         """A legal supermove as actions of the same game with single cards only."""
-        return supermoves.expand(self.variant, self.state, row, action)
+        singles, _ = self.expand_rows(np.array([row]), np.array([action]))
+        expanded: list[int] = singles[0].tolist()
+        return expanded
 
     def expand_rows(
         self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]
@@ -560,12 +561,10 @@ class Batch(Rows):
     def set_state(self, row: int, saved: dict[str, Any]) -> None:
         """Restore a state of :meth:`get_state`; the game is unchanged if it is refused."""
         self._check_state(saved)
-        cards = np.array(saved["row"], dtype=np.int8)
-        read_row(self.variant, cards, "state")
         deal = saved["deal"]
         if deal is not None:
             deal = deals.check_deal(self.variant, deal)
-        self.set_row(row, cards)
+        self.set_row(row, np.array(saved["row"], dtype=np.int8))
         self._name_deal(row, deal)
         self.streams[row] = np.uint64(int(saved["stream"]))
         self.steps[row] = int(saved["steps"])
@@ -589,11 +588,8 @@ class Batch(Rows):
         ):
             check_count(f"state {key}", saved[key], 0, most)
         codes, size = saved["row"], self.rules.row_size
-        if (
-            not isinstance(codes, list)
-            or len(codes) != size
-            or not all(type(code) is int and 0 <= code < 128 for code in codes)
-        ):
+        if not isinstance(codes, list) or len(codes) != size:
             raise ValueError(
                 f"state row is {shown(codes, 60)}, allowed: a list of {size} whole numbers from 0 to 127"
             )
+        read_row(self.variant, codes, "state")

@@ -14,6 +14,7 @@ A *source* is a place that cards leave from: tableau piles, then the waste, then
 back, then the suits of the foundations.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from itertools import accumulate
@@ -133,7 +134,8 @@ def make_rules(variant: Variant) -> Rules:
     space_rank = variant.ranks
     if variant.spaces == "base - 1":
         space_rank = (base - 2) % variant.ranks + 1 if base else 0
-    parts = _row_parts(variant)
+    parts, action_parts = _row_parts(variant), _action_parts(variant)
+    tableau_counts, space_counts = _action_counts(variant)
     return Rules(
         decks=variant.decks,
         ranks=variant.ranks,
@@ -164,7 +166,10 @@ def make_rules(variant: Variant) -> Rules:
         first_cell=variant.piles + has_stock,
         **{f"row_{name}": part.start for name, part in parts.items() if f"row_{name}" in Rules._fields},
         row_size=parts["stock"].stop,
-        **_action_offsets(variant),
+        tableau_counts=tableau_counts,
+        space_counts=space_counts,
+        **{f"{kind}_actions": action_parts[kind].start for kind in _KINDS[2:]},
+        actions=action_parts["worry"].stop,
     )
 
 
@@ -191,33 +196,16 @@ def _row_parts(variant: Variant) -> dict[str, slice]:
     )
 
 
-def _action_offsets(variant: Variant) -> dict[str, int]:
-    """Offsets of the kinds of action, and the numbers of cards that a player chooses from."""
-    piles, has_stock = variant.piles, int(variant.stock > 0)
-    others = has_stock + variant.cells
+def _action_counts(variant: Variant) -> tuple[int, int]:
+    """The numbers of cards that a player chooses from: for moves onto a card, and to a space."""
     # A group moves onto another card, so it has at most all cards but one.
     groups = variant.moves == "any group"
     longest = max(1, variant.pile_capacity - 1) if groups else variant.ranks
-    tableau_counts = longest if groups else 1
-    space_counts = longest if variant.counts_differ else 1
-    home = has_stock + int(variant.passes != 1)
-    cell = home + piles + others
-    tableau = cell + (piles + has_stock if variant.cells else 0)
-    space = tableau + piles * (piles - 1) * tableau_counts + others * piles
-    worry = space + (0 if variant.spaces == "none" else piles * space_counts + others)
-    return {
-        "home_actions": home,
-        "cell_actions": cell,
-        "tableau_actions": tableau,
-        "tableau_counts": tableau_counts,
-        "space_actions": space,
-        "space_counts": space_counts,
-        "worry_actions": worry,
-        "actions": worry + SUITS * piles * int(variant.worrying_back),
-    }
+    return longest if groups else 1, longest if variant.counts_differ else 1
 
 
 Kind = Literal["draw", "redeal", "home", "cell", "tableau", "space", "worry"]
+_KINDS: Final = get_args(Kind)
 
 
 class Action(NamedTuple):
@@ -230,6 +218,35 @@ class Action(NamedTuple):
     """Tableau pile from 0, for kinds ``tableau`` and ``worry``."""
     cards: int = 1
     """Number of cards that move, if the player chooses it; else 1, and the position determines it."""
+
+
+@cache
+def _all_actions(variant: Variant) -> tuple[Action, ...]:
+    """The actions of a variant, in order."""
+    has_stock = int(variant.stock > 0)
+    piles, sources = range(variant.piles), range(variant.piles + has_stock + variant.cells)
+    others = sources[variant.piles :]
+    tableau_counts, space_counts = (range(1, count + 1) for count in _action_counts(variant))
+    actions = [Action("draw")] * has_stock
+    actions += [Action("redeal")] * (variant.passes != 1)
+    actions += [Action("home", s) for s in sources]
+    if variant.cells:
+        actions += [Action("cell", s) for s in sources[: variant.piles + has_stock]]
+    actions += [Action("tableau", s, t, n) for s in piles for t in piles if s != t for n in tableau_counts]
+    actions += [Action("tableau", s, t) for s in others for t in piles]
+    if variant.spaces != "none":
+        actions += [Action("space", s, cards=n) for s in piles for n in space_counts]
+        actions += [Action("space", s) for s in others]
+    if variant.worrying_back:
+        suits = range(len(sources), len(sources) + SUITS)
+        actions += [Action("worry", suit, t) for suit in suits for t in piles]
+    return tuple(actions)
+
+
+def _action_parts(variant: Variant) -> dict[str, slice]:
+    """The range of each kind of action, empty ones too."""
+    numbers = Counter(action.kind for action in _all_actions(variant))
+    return slices_of({kind: numbers[kind] for kind in _KINDS})
 
 
 def action_number(action: Any) -> int:
@@ -251,29 +268,8 @@ class ActionLayout:
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
         self.rules = make_rules(variant)
-        self._actions = self._enumerate()
+        self._actions = _all_actions(variant)
         self._numbers = {action: number for number, action in enumerate(self._actions)}
-        assert len(self._actions) == len(self._numbers) == self.rules.actions
-
-    def _enumerate(self) -> tuple[Action, ...]:
-        rules = self.rules
-        piles, sources = range(rules.piles), range(rules.sources)
-        actions = [Action("draw")] if rules.has_stock else []
-        actions += [Action("redeal")] if rules.passes != 1 else []
-        actions += [Action("home", s) for s in sources]
-        if rules.cells:
-            actions += [Action("cell", s) for s in range(rules.first_cell)]
-        counts = range(1, rules.tableau_counts + 1)
-        actions += [Action("tableau", s, t, n) for s in piles for t in piles if s != t for n in counts]
-        actions += [Action("tableau", s, t) for s in sources[rules.piles :] for t in piles]
-        if rules.spaces != SPACES_NONE:
-            counts = range(1, rules.space_counts + 1)
-            actions += [Action("space", s, cards=n) for s in piles for n in counts]
-            actions += [Action("space", s) for s in sources[rules.piles :]]
-        if rules.worrying_back:
-            suits = range(rules.sources, rules.sources + SUITS)
-            actions += [Action("worry", suit, t) for suit in suits for t in piles]
-        return tuple(actions)
 
     @property
     def size(self) -> int:
@@ -283,18 +279,7 @@ class ActionLayout:
     @property
     def offsets(self) -> dict[str, slice]:
         """The range of each kind of action, by kind."""
-        r = self.rules
-        starts = {
-            "draw": 0,
-            "redeal": r.has_stock,
-            "home": r.home_actions,
-            "cell": r.cell_actions,
-            "tableau": r.tableau_actions,
-            "space": r.space_actions,
-            "worry": r.worry_actions,
-        }
-        stops = [*starts.values(), r.actions][1:]
-        return {kind: slice(a, b) for (kind, a), b in zip(starts.items(), stops, strict=True) if a < b}
+        return {kind: part for kind, part in _action_parts(self.variant).items() if part.start < part.stop}
 
     def decode(self, number: int) -> Action:
         """The action with that number."""

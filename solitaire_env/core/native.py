@@ -130,10 +130,6 @@ def symbol_of(function: Function) -> str:
     return f"{function.__module__}.{function.__name__}".replace(".", "__")
 
 
-@overload
-def inner(function: Function) -> Any: ...
-@overload
-def inner(*, inline: bool = True, wraps: bool = False) -> Callable[[Function], Any]: ...
 def inner(function: Function | None = None, *, inline: bool = True, wraps: bool = False) -> Any:
     """Declare a function that only compiled functions call. From Python it runs as plain Python.
 

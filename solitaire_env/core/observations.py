@@ -23,7 +23,6 @@ from solitaire_env.core.layout import (
     slices_of,
 )
 from solitaire_env.core.native import Bound, Float32, Int8, inner, kernel
-from solitaire_env.core.position import Position, read_row
 from solitaire_env.core.rules.building import base_rank
 from solitaire_env.core.rules.state import State
 from solitaire_env.core.variant import Variant
@@ -54,17 +53,6 @@ def cards_high(variant: Variant, information: Information = "player") -> npt.NDA
         high[layout["stock_count"]] = min(variant.stock, 127)
     high.setflags(write=False)
     return high
-
-
-def decode_cards(variant: Variant, observation: npt.NDArray[np.int8]) -> Position:
-    """The position in a ``cards`` observation; hidden cards are face down.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it has the wrong type or shape, or is no possible position of the game.
-    """
-    return read_row(variant, observation, "observation")
 
 
 @cache

@@ -158,11 +158,8 @@ def _value_faults(position: Position) -> list[str]:
             codes = {card & ~DOWN for card in cards[:-1] if card != FACE_DOWN} | set(cards[-1:])
         for card in sorted(codes):
             if card != placeholder and not 4 <= card <= 4 * v.ranks + 3:
-                text = (
-                    card_name(card)
-                    if card in (EMPTY, FACE_DOWN) or 4 <= card & ~DOWN <= 4 * KING + 3
-                    else f"code {card}"
-                )
+                named = card in (EMPTY, FACE_DOWN) or 4 <= card & ~DOWN <= 4 * KING + 3
+                text = card_name(card) if named else f"code {card}"
                 faults.append(f"{name} has {text}, allowed there: cards of ranks 1 to {v.ranks}")
     for name, value, low, high in (
         ("redeals", position.redeals, 0, max(v.passes - 1, 0)),
@@ -181,25 +178,19 @@ def _place_faults(position: Position) -> tuple[int, list[str]]:
     for number, pile in enumerate(position.tableau, 1):
         if len(pile) > rules.pile_capacity:
             faults.append(f"t{number} has {len(pile)} cards, at most {rules.pile_capacity} fit")
-    if len(position.waste) + len(position.stock) > v.stock:
-        faults.append(
-            f"stock and waste have {len(position.waste) + len(position.stock)} cards, at most {v.stock}"
-        )
+    if (undealt := len(position.waste) + len(position.stock)) > v.stock:
+        faults.append(f"stock and waste have {undealt} cards, at most {v.stock}")
     turned = [card for card in chain(*position.tableau) if card == FACE_DOWN or card & DOWN]
-    hidden = [*position.stock, *turned].count(FACE_DOWN)
-    if hidden not in (0, len(position.stock) + len(turned)):
+    down = [*position.stock, *turned]
+    hidden = down.count(FACE_DOWN)
+    if hidden not in (0, len(down)):
         where = "stock and tableau have" if turned else "stock has"
-        faults.append(
-            f"{where} {hidden} hidden cards of {len(position.stock) + len(turned)}, "
-            "allowed: all of them or none"
-        )
+        faults.append(f"{where} {hidden} hidden cards of {len(down)}, allowed: all of them or none")
     for suit, tops in enumerate(position.foundations):
-        if not all(0 <= top <= v.ranks for top in tops):
-            faults.append(f"foundations {SUIT_NAMES[suit]} hold {list(tops)}, allowed: ranks 0 to {v.ranks}")
-        elif len(tops) != v.decks or list(tops) != sorted(tops, reverse=True):
-            faults.append(
-                f"foundations {SUIT_NAMES[suit]} hold {list(tops)}, allowed: {v.decks} ranks, highest first"
-            )
+        in_order = len(tops) == v.decks and list(tops) == sorted(tops, reverse=True)
+        if not in_order or not all(0 <= top <= v.ranks for top in tops):
+            allowed = f"{v.decks} ranks 0 to {v.ranks}, highest first"
+            faults.append(f"foundations {SUIT_NAMES[suit]} hold {list(tops)}, allowed: {allowed}")
     return hidden, faults
 
 
@@ -227,7 +218,7 @@ def position_to_row(position: Position) -> npt.NDArray[np.int8]:
     return row
 
 
-def position_from_row(variant: Variant, row: npt.NDArray[np.int8]) -> Position:
+def position_from_row(variant: Variant, row: npt.ArrayLike) -> Position:
     """The position of a row (int8 ``[row_size]``), or of its visible part, the ``cards`` observation.
 
     From an observation the stock is face down; its count follows from the cards that are seen. Use
@@ -275,7 +266,7 @@ def position_from_row(variant: Variant, row: npt.NDArray[np.int8]) -> Position:
     return position
 
 
-def read_row(variant: Variant, row: npt.NDArray[np.int8], what: str) -> Position:
+def read_row(variant: Variant, row: npt.ArrayLike, what: str) -> Position:
     """The position of a row as in :func:`position_from_row`, checked to be possible.
 
     Raises
@@ -286,10 +277,11 @@ def read_row(variant: Variant, row: npt.NDArray[np.int8], what: str) -> Position
     position = position_from_row(variant, row)
     faults = position_faults(position)
     if not faults:
-        whole = len(row) > make_rules(variant).row_stock
+        size = np.size(row)
+        whole = size > make_rules(variant).row_stock
         if whole and FACE_DOWN in (*position.stock, *chain(*position.tableau)):
             faults = ["its stock has face-down cards"]
-        elif not np.array_equal(position_to_row(position)[: len(row)], row):
+        elif not np.array_equal(position_to_row(position)[:size], row):
             faults = ["its row has gaps or a wrong stock count"]
     if faults:
         raise ValueError(f"{what} is not possible: {'; '.join(faults[:3])}")

@@ -19,7 +19,7 @@ def make_sum_weights(rules: Rules) -> npt.NDArray[np.int64]:
     return generator.integers(2**63, size=rules.row_stock, dtype=np.int64)
 
 
-@inner(wraps=True)
+@inner(wraps=True)  # type: ignore[untyped-decorator]
 def position_sum(row: Any, weights: Any) -> Any:
     """The sum of a position row (int8 ``[row_size]``), an int64."""
     total = np.int64(0)

@@ -15,27 +15,27 @@ from solitaire_env.core.layout import (
     observation_layout,
 )
 from solitaire_env.core.observations import INFORMATION, OBSERVATIONS, feature_layout, observation_size
-from solitaire_env.core.rewards import REWARDS, RewardName
 from solitaire_env.core.supermoves import expands
 from solitaire_env.core.variant import Moves, Variant
-from solitaire_env.util.arguments import check_choice, check_kind
+from solitaire_env.util.arguments import check_choice, check_count, check_kind
 from solitaire_env.util.lazy import cached_property
-from solitaire_env.util.messages import shown
-from solitaire_env.util.numbers import whole_number
 
+RewardName = Literal["progress", "win", "progress+win"]
+"""Names of the reward schemes."""
+REWARDS: Final[dict[RewardName, tuple[float, float]]] = {
+    "progress": (1.0, 0.0),
+    "win": (0.0, 1.0),
+    "progress+win": (1.0, 1.0),
+}
+"""For each scheme, the reward for all cards home, of which a step earns the share that went home in it, and
+the reward for the win."""
 OnInvalid = Literal["noop", "raise", "terminate"]
 """Effect of an illegal action: nothing, an error, or the end of the episode."""
-INVALID: Final = get_args(OnInvalid)
 
 
 def check_limit(name: str, value: Any) -> int | None:
     """Check a step limit: None for no limit, or a whole number from 1, including NumPy integers."""
-    if value is None:
-        return None
-    limit = whole_number(value)
-    if limit is None or not 1 <= limit < 2**62:
-        raise ValueError(f"{name} is {shown(value)}, allowed: None or a whole number from 1 to 2**62 - 1")
-    return limit
+    return None if value is None else check_count(name, value, 1, 2**62 - 1)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Settings:
             ("observation", OBSERVATIONS),
             ("information", INFORMATION),
             ("reward", REWARDS),
-            ("on_invalid", INVALID),
+            ("on_invalid", get_args(OnInvalid)),
         ):
             check_choice(name, getattr(self, name), words)
         for name in ("stall_limit", "max_episode_steps"):

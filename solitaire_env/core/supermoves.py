@@ -51,7 +51,7 @@ class Scratch(NamedTuple):
 
 @cache
 def strict_variant(variant: Variant) -> Variant:
-    """The same game with single cards only, the action set of :func:`expand`."""
+    """The same game with single cards only, the action set of :func:`expand_rows`."""
     return variant.with_rules(moves="one card")
 
 
@@ -62,27 +62,14 @@ def expands(variant: Variant) -> bool:
     return variant.moves == "one card" or (variant.moves == "supermove" and variant.fill == "none")
 
 
-def expand(variant: Variant, state: State, row: int, number: int) -> list[int]:
-    """The legal action of a ``supermove`` variant as actions of its :func:`strict_variant`, in order.
-
-    The resulting position is the same, except for the order of spaces: a single card always moves to the
-    lowest space, so a sequence carried through spaces into a space may end in another one.
-
-    Raises
-    ------
-    ValueError
-        If single moves cannot replace the variant's moves: see :func:`expands`.
-    """
-    singles, counts = expand_rows(
-        variant, state, np.array([row], dtype=np.int64), np.array([number], dtype=np.int64)
-    )
-    return [int(single) for single in singles[0, : counts[0]]]
-
-
 def expand_rows(
     variant: Variant, state: State, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The same for several games, each at most once.
+    """Legal actions of a ``supermove`` variant as actions of its :func:`strict_variant`, in order; of several
+    games, each at most once.
+
+    The resulting position is the same, except for the order of spaces: a single card always moves to the
+    lowest space, so a sequence carried through spaces into a space may end in another one.
 
     Parameters
     ----------
@@ -93,6 +80,11 @@ def expand_rows(
     -------
     The single actions, int64 ``[n, most]``, with undefined entries after the last one of each row; and their
     numbers, int64 ``[n]``.
+
+    Raises
+    ------
+    ValueError
+        If single moves cannot replace the variant's moves: see :func:`expands`.
     """
     if not expands(variant):
         why = "fills its spaces" if variant.moves == "supermove" else f"moves={variant.moves!r}"

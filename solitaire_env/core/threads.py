@@ -1,13 +1,14 @@
 """Threads: kernels release the interpreter lock, so Python threads run them in parallel, each on a part of
 the games.
 
-A waiting helper sleeps, and the caller never waits for a helper that has not begun: on a busy machine it does
-all the work itself.
+The caller takes part, and never waits for a thread that has not begun: on a busy machine it does all the work
+itself.
 """
 
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Final, TypeVar
 
@@ -63,68 +64,15 @@ def set_num_threads(count: int) -> None:
     _here.limit = number
 
 
-class _Job:
-    """A call that several threads take part in."""
-
-    def __init__(self, call: Callable[[], object], helpers: int) -> None:
-        self.call = call
-        self.wanted = helpers
-        """Number of helpers that may still begin."""
-        self.running = 0
-        self.ended: threading.Lock | None = None
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """The threads of this process besides the caller's; they are started when needed."""
+    return ThreadPoolExecutor(max(1, max_threads() - 1), "solitaire-env")
 
 
-class _Helpers:
-    """Sleeping threads that take part in the call of one thread at a time."""
-
-    def __init__(self) -> None:
-        self.claim = threading.Lock()
-        self.lock = threading.Lock()
-        self.wake = threading.Semaphore(0)
-        self.size = 0
-        self.job: _Job | None = None
-
-    def share(self, call: Callable[[], object], threads: int) -> bool:
-        """Call a function in several threads; False if the helpers are busy, and nothing was called."""
-        if not self.claim.acquire(blocking=False):
-            return False
-        try:
-            while self.size < threads - 1:
-                threading.Thread(target=self._help, name="solitaire-env", daemon=True).start()
-                self.size += 1
-            job = self.job = _Job(call, threads - 1)
-            self.wake.release(threads - 1)
-            try:
-                call()
-            finally:
-                with self.lock:
-                    self.job = None
-                    if job.running:
-                        job.ended = threading.Lock()
-                        job.ended.acquire()
-                if job.ended is not None:
-                    job.ended.acquire()
-        finally:
-            self.claim.release()
-        return True
-
-    def _help(self) -> None:
-        while True:
-            self.wake.acquire()
-            with self.lock:
-                job = self.job
-                if job is None or job.wanted == 0:  # the caller has done it all, or others help
-                    continue
-                job.wanted -= 1
-                job.running += 1
-            job.call()
-            with self.lock:
-                job.running -= 1
-                if job.running == 0 and job.ended is not None:
-                    job.ended.release()
-
-
-_helpers = _Helpers()
+if hasattr(os, "register_at_fork"):  # pragma: no branch  # Windows has no fork
+    # The threads of the parent do not exist in the child.
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def threads_for(games: int) -> int:
@@ -134,25 +82,20 @@ def threads_for(games: int) -> int:
 
 def share(call: Callable[[], object], threads: int) -> None:
     """Call a function in up to ``threads`` threads, at least in this one; wait for all that have begun."""
-    if threads < 2 or not _helpers.share(call, threads):
+    helpers = [_pool().submit(call) for _ in range(threads - 1)]
+    try:
         call()
-
-
-def _after_fork() -> None:  # pragma: no cover  # called in a forked process
-    """The threads of the parent do not exist in this process: start others when needed."""
-    global _helpers
-    _helpers = _Helpers()
-
-
-if hasattr(os, "register_at_fork"):  # pragma: no branch  # Windows has no fork
-    os.register_at_fork(after_in_child=_after_fork)
+    finally:
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()
 
 
 def run_parts(call: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
     """Call a function with each of some parts, on as many threads as kernels may use; the results in order.
 
-    The calling thread takes parts as well. Nested calls run in their own thread. The first error that a
-    call raises is raised here, after all calls that had started have ended.
+    The calling thread takes parts as well. The first error that a call raises is raised here, after all calls
+    that had started have ended.
     """
     results: dict[int, Result] = {}
     errors: list[BaseException] = []

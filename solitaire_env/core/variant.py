@@ -5,8 +5,8 @@ The published games are rows of a table in :mod:`solitaire_env.variants`; legal 
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal, get_args, get_origin
 
 from solitaire_env.core.cards import RANK_NAMES
@@ -99,10 +99,9 @@ class Variant:
         self._check_texts()
         self._check_numbers()
         self._check_words()
-        if self.stock < 0:
-            dealt = sum(self.tableau) + self.cells_filled + self.home_at_deal
-            raise ValueError(f"variant {self.name!r}: deals {dealt} cards of a deck of {self.cards}")
-        self._check_together()
+        for wrong, what in _conflicts(self):
+            if wrong:
+                raise ValueError(f"variant {self.name!r}: {what}")
 
     def _check(self, ok: bool, field: str, allowed: str) -> None:
         if not ok:
@@ -124,30 +123,19 @@ class Variant:
         for field, low, high in (
             ("decks", 1, MAX_DECKS),
             ("cells", 0, MAX_SOURCES),
+            ("cells_filled", 0, self.cells),
             ("ranks", 1, len(RANK_NAMES)),
             ("draw", 1, MAX_DRAW),
             ("passes", 0, MAX_PASSES),
         ):
             value = getattr(self, field)
             self._check(_is_whole(value, low, high), field, f"a whole number from {low} to {high}")
-        self._check(
-            isinstance(self.tableau, tuple)
-            and 1 <= len(self.tableau) <= MAX_SOURCES
-            and all(_is_whole(size, 0, MAX_PILE) for size in self.tableau),
-            "tableau",
-            f"a tuple of 1 to {MAX_SOURCES} pile sizes, 0 to {MAX_PILE} cards each",
-        )
-        self._check(
-            _is_whole(self.cells_filled, 0, self.cells),
-            "cells_filled",
-            f"a whole number from 0 to the number of cells, {self.cells}",
-        )
-        self._check(
-            self.face_down_rows is not None,
-            "face_down",
-            "a whole number, one for each pile, each less than the cards of that pile, or text such as "
-            "'rows 2, 4, 6'",
-        )
+        sizes = self.tableau
+        ok = isinstance(sizes, tuple) and all(_is_whole(size, 0, MAX_PILE) for size in sizes)
+        allowed = f"a tuple of 1 to {MAX_SOURCES} pile sizes, 0 to {MAX_PILE} cards each"
+        self._check(ok and 1 <= len(sizes) <= MAX_SOURCES, "tableau", allowed)
+        allowed = "a whole number, one for each pile, each less than the cards of that pile, or text such as "
+        self._check(self.face_down_rows is not None, "face_down", f"{allowed}'rows 2, 4, 6'")
 
     def _check_words(self) -> None:
         for field, words in _WORDS.items():
@@ -155,18 +143,12 @@ class Variant:
             self._check(isinstance(value, str) and value in words, field, ", ".join(map(repr, words)))
         for field in ("aces_home", "worrying_back"):
             self._check(isinstance(getattr(self, field), bool), field, "True or False")
-        self._check(
-            (isinstance(self.base, str) and self.base in ("ace", "dealt"))
-            or _is_whole(self.base, 2, self.ranks),
-            "base",
-            f"'ace', 'dealt', or a rank from 2 to {self.ranks}",
-        )
-
-    def _check_together(self) -> None:
-        """Raise an error for values that cannot be combined."""
-        order = self.pysol_order
+        named = isinstance(self.base, str) and self.base in ("ace", "dealt")
+        allowed = f"'ace', 'dealt', or a rank from 2 to {self.ranks}"
+        self._check(named or _is_whole(self.base, 2, self.ranks), "base", allowed)
         dealt_to = [pile for pile, size in enumerate(self.tableau) for _ in range(size)]
         dealt_to += range(self.piles, self.piles + self.cells_filled)
+        order = self.pysol_order
         self._check(
             isinstance(order, tuple)
             and all(_is_whole(place, 0, 2 * MAX_SOURCES) for place in order)
@@ -174,26 +156,6 @@ class Variant:
             "pysol_order",
             "each pile as often as it gets a card at the deal, and each cell that is filled",
         )
-        for field, value, fits, needs in _CONDITIONS:
-            if getattr(self, field) == value and not fits(self):
-                raise ValueError(f"variant {self.name!r}: {field}={value!r} needs {needs.format(v=self)}")
-        if not self.stock and (self.draw, self.passes) != (1, 1):
-            raise ValueError(f"variant {self.name!r}: there is no stock, so draw and passes must be 1")
-        sources = self.piles + (self.stock > 0) + self.cells
-        if sources > MAX_SOURCES:
-            raise ValueError(
-                f"variant {self.name!r}: piles, waste and cells are {sources}, allowed: {MAX_SOURCES}"
-            )
-        if self.pile_capacity > MAX_PILE_CAPACITY:
-            raise ValueError(
-                f"variant {self.name!r}: a pile could grow to {self.pile_capacity} cards, "
-                f"allowed: {MAX_PILE_CAPACITY}"
-            )
-        if self.wraps and self.moves != "one card" and (self.decks > 1 or self.run_build != "same suit"):
-            raise ValueError(
-                f"variant {self.name!r}: base={self.base!r} with moves={self.moves!r} needs one deck and "
-                "sequences of the same suit; longer ones could go onto a card in two ways"
-            )
 
     @property
     def cards(self) -> int:
@@ -315,16 +277,29 @@ _SUIT_PAIRS: Final = {
 }
 """The suits that go onto a card by each building rule: its own, its color's other one, the other color."""
 
-_CONDITIONS: Final[tuple[tuple[str, Any, Callable[[Variant], bool], str], ...]] = (
-    ("fill", "waste", lambda v: v.stock > 0, "a stock"),
-    ("moves", "any group", lambda v: v.sequence == "as build", "sequence='as build'"),
-    ("moves", "supermove", lambda v: v.builds_sequences,
-     "sequences that build={v.build!r} allows card by card, not sequence={v.sequence!r}"),
-    ("base", "dealt", lambda v: v.tableau[0] > 0 and not v.aces_home, "a card in t1, and aces_home=False"),
-    ("foundation_build", "alternate color", lambda v: not (v.wraps or v.worrying_back),
-     "base='ace' and worrying_back=False"),
-)  # fmt: skip
-"""Conditions on the values of a field."""
+
+def _conflicts(v: Variant) -> Iterator[tuple[bool, str]]:
+    """Values that cannot be combined: whether they occur, and the error."""
+    dealt = sum(v.tableau) + v.cells_filled + v.home_at_deal
+    yield v.stock < 0, f"deals {dealt} cards of a deck of {v.cards}"
+    yield v.fill == "waste" and not v.stock, "fill='waste' needs a stock"
+    yield not v.stock and (v.draw, v.passes) != (1, 1), "there is no stock, so draw and passes must be 1"
+    as_build = v.sequence == "as build"
+    yield v.moves == "any group" and not as_build, "moves='any group' needs sequence='as build'"
+    by_cards = f"needs sequences that build={v.build!r} allows card by card, not sequence={v.sequence!r}"
+    yield v.moves == "supermove" and not v.builds_sequences, f"moves='supermove' {by_cards}"
+    starts = v.tableau[0] > 0 and not v.aces_home
+    yield v.base == "dealt" and not starts, "base='dealt' needs a card in t1, and aces_home=False"
+    needs = "foundation_build='alternate color' needs base='ace' and worrying_back=False"
+    yield v.foundation_build == "alternate color" and (v.wraps or v.worrying_back), needs
+    sources = v.piles + (v.stock > 0) + v.cells
+    yield sources > MAX_SOURCES, f"piles, waste and cells are {sources}, allowed: {MAX_SOURCES}"
+    capacity = v.pile_capacity
+    too_high = f"a pile could grow to {capacity} cards, allowed: {MAX_PILE_CAPACITY}"
+    yield capacity > MAX_PILE_CAPACITY, too_high
+    one_way = v.moves == "one card" or (v.decks == 1 and v.run_build == "same suit")
+    needs = "needs one deck and sequences of the same suit; longer ones could go onto a card in two ways"
+    yield v.wraps and not one_way, f"base={v.base!r} with moves={v.moves!r} {needs}"
 
 
 def _is_whole(value: object, low: int, high: int) -> bool:
@@ -458,15 +433,12 @@ def variant_to_dict(variant: Variant) -> dict[str, Any]:
 
 
 def variant_from_dict(data: dict[str, Any]) -> Variant:
-    """The variant from plain data; unknown keys raise an error."""
+    """The variant from plain data; missing and unknown fields raise an error."""
     if not isinstance(data, dict):
         raise TypeError(f"variant fields are a {type(data).__name__}, allowed: a dict")
-    allowed = [field.name for field in fields(Variant)]
-    unknown = [key for key in data if key not in allowed]
-    if unknown:
-        raise ValueError(f"unknown variant fields {shown(unknown)}, allowed: {', '.join(allowed)}")
-    required = [field.name for field in fields(Variant) if field.default is MISSING]
-    if missing := [name for name in required if name not in data]:
-        raise ValueError(f"variant fields {missing} are missing, allowed: with {', '.join(required)}")
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
-    return Variant(**values)
+    try:
+        return Variant(**values)
+    except TypeError:  # a field is missing or unknown
+        allowed = ", ".join(field.name for field in fields(Variant))
+        raise ValueError(f"variant fields are {shown(list(data))}, allowed: {allowed}") from None

@@ -15,7 +15,6 @@ from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.native import Int8, Int64, inner, kernel
 from solitaire_env.core.rules.foundations import place_home
 from solitaire_env.core.rules.step import step
-from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant
 from solitaire_env.move_features.observed import GAME, place_cards
 
@@ -91,43 +90,20 @@ def _find_safe_moves(
                 break
 
 
-class SafeAutoplay:
-    """Safe moves home for callers that only have observations.
+def autoplay_safe_moves(rules: Rules, observations: Array, masks: Array) -> Array:
+    """The first safe move home of each game, int64 ``[n]``, -1 if there is none.
 
     Parameters
     ----------
-    spec
-        The game, with ``observation="cards"``.
+    observations
+        int8 ``[n, size]``: ``cards`` observations, or position rows.
+    masks
+        int8 or bool ``[n, actions]``; of finished games no action is safe.
     """
-
-    def __init__(self, spec: GameSpec) -> None:
-        self.rules = spec.rules
-
-    def moves(self, observations: Array, masks: Array) -> Array:
-        """The first safe move home of each game, int64 ``[n]``, -1 if there is none.
-
-        Parameters
-        ----------
-        observations
-            int8 ``[n, size]``.
-        masks
-            int8 or bool ``[n, actions]``; of finished games no action is safe.
-        """
-        chosen = np.empty(len(masks), dtype=np.int64)
-        observations = np.ascontiguousarray(observations, dtype=np.int8)
-        masks = np.ascontiguousarray(masks).view(np.int8)
-        _find_safe_moves(self.rules, make_state(self.rules, 1), observations, masks, chosen)
-        return chosen
-
-    def keep(self, observations: Array, masks: Array) -> Array:
-        """Copies of the masks, with only the safe move of each game that has one."""
-        return keep_safe_moves(masks, self.moves(observations, masks))
-
-
-def autoplay_safe_moves(rules: Any, state: State) -> Array:
-    """The first safe move home of each game of a batch, int64 ``[batch]``, -1 if there is none."""
-    chosen = np.empty(len(state.status), dtype=np.int64)
-    _find_safe_moves(rules, make_state(rules, 1), state.rows, state.mask, chosen)
+    chosen = np.empty(len(masks), dtype=np.int64)
+    observations = np.ascontiguousarray(observations, dtype=np.int8)
+    masks = np.ascontiguousarray(masks).view(np.int8)
+    _find_safe_moves(rules, make_state(rules, 1), observations, masks, chosen)
     return chosen
 
 

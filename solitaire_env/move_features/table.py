@@ -21,11 +21,10 @@ SMALLEST_PART: Final = 256
 _NO_WEIGHTS: Final = np.zeros(NUM_MOVE)
 
 
-def highest_values(rules: Rules) -> npt.NDArray[np.float32]:
-    """The highest value of each feature of a move, float32 ``[NUM_MOVE]``; the lowest is 0, see
-    :func:`lowest_values`.
-    """
-    highest = np.ones(NUM_MOVE, dtype=np.float32)
+def value_range(rules: Rules) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """The lowest and the highest value of each feature of a move, float32 ``[NUM_MOVE]`` each."""
+    lowest, highest = np.zeros(NUM_MOVE, dtype=np.float32), np.ones(NUM_MOVE, dtype=np.float32)
+    lowest[MOVE.home] = -rules.worrying_back
     for column, most in (
         (MOVE.cards, (rules.pile_capacity - 1) / 13 if rules.moves == ANY_GROUP else 1.0),
         (MOVE.source_stay, rules.pile_capacity / 13),
@@ -35,14 +34,7 @@ def highest_values(rules: Rules) -> npt.NDArray[np.float32]:
         (MOVE.draw_spaces, rules.piles / 4),
     ):
         highest[column] = max(1.0, most)
-    return highest
-
-
-def lowest_values(rules: Rules) -> npt.NDArray[np.float32]:
-    """The lowest value of each feature of a move, float32 ``[NUM_MOVE]``."""
-    lowest = np.zeros(NUM_MOVE, dtype=np.float32)
-    lowest[MOVE.home] = -rules.worrying_back
-    return lowest
+    return lowest, highest
 
 
 class MoveTable:

@@ -29,17 +29,8 @@ CARD: Final = "model.json"
 CARD_KEYS: Final = (
     "format", "env", "moves", "network", "sizes", "layout", "layout_hash", "steps", "temperature",
 )  # fmt: skip
-MAX_ROLLOUT_LOOKAHEAD: Final = 1000
-"""Maximum of the network size ``rollout_lookahead``, in moves."""
-MAX_RELAXED_REACHABILITY: Final = 100
-"""Maximum of the network size ``relaxed_reachability``, in features."""
-LIMITS: Final = {
-    "width": (2, 2**20),
-    "rollout_lookahead": (1, MAX_ROLLOUT_LOOKAHEAD),
-    "relaxed_reachability": (1, MAX_RELAXED_REACHABILITY),
-    "family": (1, 1),
-}
-"""Lowest and highest value of a network's sizes; of others 1, and the number of weights."""
+MAX_SIZE: Final = 2**14
+"""Maximum of each size of a network."""
 
 
 @dataclass(frozen=True)
@@ -96,14 +87,16 @@ def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
         raise ValueError(
             f"{path}: damaged, its layout is not the one of layout_hash {shown(card['layout_hash'])}"
         )
-    temperature = card["temperature"]
-    if temperature is not None and not (type(temperature) in (int, float) and 0 < temperature < 1e6):
-        raise ValueError(f"{path}: temperature is {shown(temperature)}, allowed: null, or above 0")
-    if type(card.setdefault("safe_autoplay", False)) is not bool:
-        raise ValueError(f"{path}: safe_autoplay is {shown(card['safe_autoplay'])}, allowed: true and false")
+    heat, safe = card["temperature"], card.setdefault("safe_autoplay", False)
     games = card.setdefault("games", None)
-    if games is not None and not (isinstance(games, list) and all(isinstance(name, str) for name in games)):
-        raise ValueError(f"{path}: games is {shown(games)}, allowed: null, or a list of names")
+    named = isinstance(games, list) and all(isinstance(name, str) for name in games)
+    for key, ok, allowed in (
+        ("temperature", heat is None or (type(heat) in (int, float) and 0 < heat < 1e6), "null, or above 0"),
+        ("safe_autoplay", type(safe) is bool, "true and false"),
+        ("games", games is None or named, "null, or a list of names"),
+    ):
+        if not ok:
+            raise ValueError(f"{path}: {key} is {shown(card[key])}, allowed: {allowed}")
     return card
 
 
@@ -186,10 +179,8 @@ def read_tensors(path: Path) -> Tensors:
         path.open("rb").close()  # safetensors finds no file that it may not read
         with safe_open(path, framework="np") as file:
             return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
-    except FileNotFoundError:
-        raise ValueError(f"{path}: not found") from None
-    except PermissionError as error:
-        raise ValueError(f"{path}: not readable ({error.strerror})") from None
+    except (FileNotFoundError, PermissionError) as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror})") from None
     # The last two are for number types that NumPy lacks.
     except (SafetensorError, OSError, ValueError, TypeError, AttributeError) as error:
         raise ValueError(f"{path}: not a whole safetensors file ({one_line(error)})") from None
@@ -203,15 +194,13 @@ def _check_sizes(sizes: Any, numbers: int) -> None:
     if not isinstance(sizes, dict):
         raise TypeError(f"a {type(sizes).__name__}, allowed: an object")
     for name, size in sizes.items():
-        if isinstance(size, list) != (name == "hidden"):
-            allowed = "a list of sizes" if name == "hidden" else "a number"
-            raise ValueError(f"{one_line(name, 40)} is {shown(size)}, allowed: {allowed}")
-        least, most = LIMITS.get(name, (1, numbers))
-        for n in size if isinstance(size, list) else [size]:
-            if type(n) is not int or not least <= n <= most:
-                raise ValueError(
-                    f"{one_line(name, 40)} is {shown(size)}, allowed: whole numbers from {least} to {most}"
-                )
+        if name == "hidden" and not (isinstance(size, list) and size):
+            raise ValueError(f"hidden is {shown(size)}, allowed: a list of sizes")
+        least = 2 if name == "width" else 1
+        if not all(type(n) is int and least <= n <= MAX_SIZE for n in (size if name == "hidden" else [size])):
+            raise ValueError(
+                f"{one_line(name, 40)} is {shown(size)}, allowed: whole numbers from {least} to {MAX_SIZE}"
+            )
     width, hidden = sizes.get("width", 1), sizes.get("hidden", [])
     if width * width + sum(a * b for a, b in pairwise(hidden)) > numbers:
         raise ValueError(f"it would have more numbers than the weights, {numbers}")

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from solitaire_env.core import run_parts, split_evenly
 from solitaire_env.core.native import Float64, Int64, inner, kernel
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.move_features.autoplay import SafeAutoplay
+from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
 from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, SMALLEST_PART, MoveReader
 from solitaire_env.policies.drawing import draw
@@ -123,7 +123,8 @@ class CompiledNetwork(Policy):
             )  # fmt: skip
         except ValueError as error:
             raise model.wrong_sizes(error) from None
-        self._autoplay = SafeAutoplay(model.spec) if model.safe_autoplay else None
+        self._rules = model.spec.rules
+        self._safe_autoplay = model.safe_autoplay
         self._weights = _lay_out(model, weight_shapes(sizes, *self._reader.sizes), len(sizes.hidden))
         self._random = np.random.Generator(np.random.PCG64(seed))
         self._fingerprint = _fingerprint(model)
@@ -172,7 +173,9 @@ class CompiledNetwork(Policy):
 
     def _keep(self, observations: Array, masks: Array) -> Array:
         """The masks of the moves that the network chooses from, int8 ``[n, actions]``."""
-        return masks if self._autoplay is None else self._autoplay.keep(observations, masks)
+        if not self._safe_autoplay:
+            return masks
+        return keep_safe_moves(masks, autoplay_safe_moves(self._rules, observations, masks))
 
     def _choose(self, observations: Array, masks: Array) -> tuple[Floats, Floats, Floats]:
         """The probabilities of the actions ``[n, actions]``, the highest score of a move ``[n]``, and the
@@ -210,14 +213,8 @@ class CompiledNetwork(Policy):
         )  # fmt: skip
 
     def _score(self, rows: Floats, moves: Floats, scores: Floats) -> None:
-        """Write the scores of moves.
-
-        Parameters
-        ----------
-        rows
-            Input of the first layer from the positions before them; overwritten.
-        moves
-            The features of the moves, and the changes in those of the positions.
+        """Write the scores of moves from their features and the changes in those of the positions; ``rows``
+        are the inputs of the first layer from the positions before them, and are overwritten.
         """
         w = self._weights
         rows += w.move.bias
@@ -286,8 +283,6 @@ def _read_sizes(model: Model) -> Sizes:
     unknown = [name for name in model.sizes if name not in Sizes._fields]
     if unknown:
         raise model.wrong_sizes(f"unknown {shown(unknown)}, allowed: {', '.join(Sizes._fields)}")
-    if model.sizes.get("hidden") == []:
-        raise model.wrong_sizes("hidden is [], allowed: at least one size")
     return Sizes(**{"hidden": [64, 32], **model.sizes})
 
 
@@ -331,13 +326,8 @@ def _check_shapes(model: Model, shapes: dict[str, tuple[int, ...]]) -> None:
 
 
 def _lay_out(model: Model, shapes: dict[str, tuple[int, ...]], layers: int) -> Weights:
-    """The weights of a model in the layout of the kernels; ``layers`` is the number of hidden layers for
-    moves.
-
-    Raises
-    ------
-    ValueError
-        If the weights do not have those shapes.
+    """The weights of a model, which must have these shapes, in the layout of the kernels; ``layers`` is the
+    number of hidden layers for moves.
     """
     _check_shapes(model, shapes)
     wide = {name: tensor.astype(np.float64) for name, tensor in model.weights.items()}
@@ -360,7 +350,6 @@ def _lay_out(model: Model, shapes: dict[str, tuple[int, ...]], layers: int) -> W
 
 
 def _fingerprint(model: Model) -> str:
-    """A hash of the weights and of how they are used, sixteen hexadecimal digits."""
     digest = hashlib.sha256(
         f"{model.network} {model.temperature} {model.safe_autoplay} {model.spec.hash}".encode()
     )

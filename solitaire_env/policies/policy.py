@@ -8,8 +8,9 @@ import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import product
 from types import NoneType
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -176,7 +177,10 @@ class SB3Policy(Policy):
         self.deterministic = not self.stochastic
         self._reader: MoveReader | None = None
         shape, actions = model.observation_space.shape, int(getattr(model.action_space, "n", 0))
-        for seen in self._candidates(spec):
+        action_sets: list[Moves | None] = [None, "supermove"] if spec.variant.moves == "one card" else [None]
+        views = product(action_sets, get_args(Information), get_args(Observation))
+        for action_set, information, observation in views:
+            seen = spec.seen(moves=action_set, observation=observation, information=information)
             reads_moves = seen.settings.observation == "cards" and shape == (seen.num_actions, NUM_MOVE)
             if (reads_moves or shape == (seen.observation_size,)) and seen.num_actions == actions:
                 self.observation = seen.settings.observation
@@ -189,21 +193,6 @@ class SB3Policy(Policy):
             f"observations of {spec.observation_size} entries and {spec.num_actions} actions with {NUM_MOVE} "
             "move features each"
         )
-
-    @staticmethod
-    def _candidates(spec: GameSpec) -> list[GameSpec]:
-        """The possible views of the game."""
-        moves: list[Moves | None] = [None]
-        if spec.variant.moves == "one card":
-            moves.append("supermove")
-        kinds: list[tuple[Observation, Information]] = [
-            ("cards", "player"), ("features", "player"), ("cards", "thoughtful"), ("features", "thoughtful"),
-        ]  # fmt: skip
-        return [
-            spec.seen(moves=action_set, observation=observation, information=information)
-            for action_set in moves
-            for observation, information in kinds
-        ]
 
     def __call__(
         self, observations: Array, masks: Array, *, uniforms: Array | None = None, games: Array | None = None

@@ -3,7 +3,7 @@
 import numpy as np
 
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.policies.drawing import draw_legal
+from solitaire_env.policies.drawing import draw
 from solitaire_env.policies.policy import Array, Policy
 
 
@@ -29,4 +29,4 @@ class Random(Policy):
         self, observations: Array, masks: Array, *, uniforms: Array | None = None, games: Array | None = None
     ) -> Array:
         """Actions int64 ``[n]``."""
-        return draw_legal(masks, self._random.random(len(masks)) if uniforms is None else uniforms)
+        return draw(masks, self._random.random(len(masks)) if uniforms is None else uniforms)

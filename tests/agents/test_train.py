@@ -37,7 +37,7 @@ from agents.train import main
 from solitaire_env import SolitaireEnv
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import read_games
-from solitaire_env.move_features.autoplay import SafeAutoplay
+from solitaire_env.move_features.autoplay import autoplay_safe_moves
 from solitaire_env.policies.linear import WEIGHTS
 from solitaire_env.util.files import locked
 from tests.conftest import Refuses
@@ -408,7 +408,7 @@ def test_forced_moves_are_played_in_the_same_step(env: str) -> None:
     """The expected games come from single environments, with safe autoplay and forced moves as actions."""
     config = make_config({"env": env, "safe_autoplay": True, "stall_limit": 15}, "test")
     training = make_env(config, 8)
-    autoplay = SafeAutoplay(GameSpec(training.variant, training.settings))
+    rules = GameSpec(training.variant).rules
     twin = SolitaireEnv(training.variant, stall_limit=15, reward=config.reward, on_invalid="raise")
     training.seed(3)
     training.reset()
@@ -436,7 +436,7 @@ def test_forced_moves_are_played_in_the_same_step(env: str) -> None:
                 seen = twin.unwrapped.get_state()["row"]
                 seen = np.array(seen, dtype=np.int8)[None, : training.observation_space.shape[0]]
                 mask = twin.action_masks()
-                action = int(autoplay.moves(seen, mask[None].astype(np.int8))[0])
+                action = int(autoplay_safe_moves(rules, seen, mask[None])[0])
                 sent += action >= 0 and not done
                 if action < 0 and mask.sum() == 1 and still < 15:
                     action = int(mask.argmax())

@@ -13,8 +13,9 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from zlib import crc32
 
@@ -101,8 +102,7 @@ def equal(got: Any, expected: Any, where: str) -> None:
 
 def test_the_caller_does_not_wait_for_helpers_that_have_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the machine never ran them."""
-    monkeypatch.setattr(threads._Helpers, "_help", lambda self: None)
-    monkeypatch.setattr(threads, "_helpers", threads._Helpers())
+    monkeypatch.setattr(threads, "_pool", lambda: SimpleNamespace(submit=lambda call: Future()))
     calls: list[int] = []
     share(lambda: calls.append(1), 2)
     assert calls == [1]

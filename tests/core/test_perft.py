@@ -11,7 +11,7 @@ import pytest
 
 from solitaire_env.core import perft
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.perft import count_nodes, count_unique, divided
+from solitaire_env.core.perft import count, divided
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.notation import Position, format_position, parse_position
 from solitaire_env.variants import Variant
@@ -27,8 +27,6 @@ LONG = ENOUGH["long deal"]
 """Starts with this many nodes at their last depth are left to the proofs."""
 MOST_NODES = math.inf if COMPILED else 40
 """Depths with more nodes are not counted."""
-MOST_UNIQUE = 20_000 if COMPILED else 20
-"""Different positions are not counted at depths with more of them."""
 
 
 def position_of(variant: Variant, start: Start) -> Position:
@@ -58,14 +56,13 @@ def test_long_counts_equal_the_files(name: str) -> None:
 def check(variant: Variant, start: Start) -> None:
     """Count from a start; fail with the first difference from the file."""
     position = position_of(variant, start)
-    for depth, nodes in enumerate(start.nodes, 1):
-        if nodes <= MOST_NODES and (got := count_nodes(position, depth)) != nodes:
-            what = f"{start.id}: {nodes} nodes at depth {depth}, got {got}"
-            pytest.fail(explain(position, depth, what), pytrace=False)
-    unique = list(takewhile(lambda number: number <= MOST_UNIQUE, start.unique))
-    for depth, got in enumerate(count_unique(position, len(unique)), 1):
-        if got != unique[depth - 1]:
-            what = f"{start.id}: {unique[depth - 1]} different positions at depth {depth}, got {got}"
+    expected = list(zip(start.nodes, start.unique, strict=True))
+    expected = list(takewhile(lambda counts: counts[0] <= MOST_NODES, expected))
+    for depth, got in enumerate(count(position, len(expected)), 1):
+        if got != expected[depth - 1]:
+            what = (
+                f"{start.id}: nodes and different positions {expected[depth - 1]} at depth {depth}, got {got}"
+            )
             pytest.fail(explain(position, depth, what), pytrace=False)
 
 
@@ -97,10 +94,8 @@ def test_progress_counts_the_positions_that_were_set_up(monkeypatch: pytest.Monk
     monkeypatch.setattr(perft, "_CHUNK", 4)
     start = FILES["eights-down"][0]
     told: list[tuple[int, int]] = []
-    depths = count_unique(
-        position_of(VARIANTS["eights-down"], start), 3, lambda done, of: told.append((done, of))
-    )
-    assert tuple(depths) == start.unique[:3]
+    depths = count(position_of(VARIANTS["eights-down"], start), 3, lambda done, of: told.append((done, of)))
+    assert tuple(depths) == tuple(zip(start.nodes, start.unique, strict=True))[:3]
     assert told == [(min(done + 4, of), of) for of in (1, *start.unique[:2]) for done in range(0, of, 4)]
 
 
@@ -109,18 +104,16 @@ def test_divide_sums_to_the_nodes() -> None:
     nodes = FILES["eights-down"][0].nodes
     for depth in (1, 2, 3) if COMPILED else (1, 2):
         assert sum(dict(divided(position, depth)).values()) == nodes[depth - 1]
-    assert count_nodes(position, 0) == 1
-    assert list(count_unique(position, 0)) == []
+    assert list(count(position, 0)) == []
     assert set(dict(divided(position, 1)).values()) == {1}
 
 
 def test_invalid_arguments_raise_an_error(refuses: Refuses) -> None:
     position = position_of(VARIANTS["forty-thieves"], FILES["forty-thieves"][0])
     for depth in (-1, 1.0, True, "2", None):
-        refuses(lambda depth=depth: count_nodes(position, depth), f"depth is {depth!r}", "from 0")
-        refuses(lambda depth=depth: list(count_unique(position, depth)), f"depth is {depth!r}", "from 0")
+        refuses(lambda depth=depth: list(count(position, depth)), f"depth is {depth!r}", "from 0")
     refuses(lambda: dict(divided(position, 0)), "depth is 0", "a whole number from 1")
-    refuses(lambda: count_nodes(position.hidden(), 1), "stock of the position is hidden")
+    refuses(lambda: list(count(position.hidden(), 1)), "stock of the position is hidden")
 
 
 # ------------------------------------------------------------------------- the test itself bites

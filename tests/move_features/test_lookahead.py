@@ -42,7 +42,7 @@ def slowly(variant: Variant, row: Array, action: int, linear: Linear) -> tuple[A
         batch.step(np.array([action]), batch.everyone)
     made = 0
     while True:
-        while (safe := autoplay_safe_moves(batch.rules, batch.state))[0] >= 0:
+        while (safe := autoplay_safe_moves(batch.rules, batch.state.rows, batch.state.mask))[0] >= 0:
             batch.step(safe, batch.everyone)
             if batch.state.status[0] != PLAYING:
                 break

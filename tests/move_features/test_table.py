@@ -8,7 +8,7 @@ import pytest
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.reader import MoveReader
-from solitaire_env.move_features.table import MoveTable, highest_values, lowest_values
+from solitaire_env.move_features.table import MoveTable, value_range
 from tests.games import ALL_GAMES, SAMPLED
 from tests.move_features.test_moves import played
 
@@ -19,7 +19,7 @@ def test_rows_are_those_of_the_legal_moves(name: str) -> None:
     batch = played(ALL_GAMES[name], 10, size=12)
     table, reader = MoveTable(batch), MoveReader(batch.spec)
     random = np.random.default_rng(0)
-    highest = highest_values(batch.rules)
+    lowest, highest = value_range(batch.rules)
     for _ in range(30):
         seen, observations = table.read(), batch.observations().copy()
         expected = np.zeros_like(seen)
@@ -29,7 +29,7 @@ def test_rows_are_those_of_the_legal_moves(name: str) -> None:
             expected[going[moves.games], moves.actions] = moves.moves
         np.testing.assert_array_equal(seen, expected)
         np.testing.assert_array_equal(reader.read_table(observations), expected)
-        assert (seen >= lowest_values(batch.rules)).all() and (seen <= highest).all()
+        assert (seen >= lowest).all() and (seen <= highest).all()
         mask = batch.state.mask
         batch.step((mask * (1 - random.random(mask.shape))).argmax(1), batch.everyone)
     assert seen.shape == (12, batch.rules.actions, NUM_MOVE) and seen.dtype == np.float32

@@ -8,14 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from solitaire_env.core import GameSpec, Settings
-from solitaire_env.evaluation import Runner, evaluate
+from solitaire_env.core import GameSpec
+from solitaire_env.evaluation import evaluate
 from solitaire_env.play.games import Games
 from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import new_session
 from solitaire_env.play.watch import WatchedGame
 from solitaire_env.policies import Policy
-from solitaire_env.policies.scripted import Scripted
 from solitaire_env.transcripts import Transcript, parse_transcript
 from solitaire_env.variants import get_variant
 from tests.play.policies import Whim
@@ -99,12 +98,3 @@ def test_the_browser_plays_the_same_game(played: tuple[str, dict[int, Transcript
     assert report["steps"] == np.mean([game.steps for game in same])
     assert report["cards_home"] == np.mean([game.cards_home for game in same])
     games.close()
-
-
-def test_scripted_lines_play_the_same_game(played: tuple[str, dict[int, Transcript]]) -> None:
-    _, games = played
-    line = [GameSpec(BUSY_ACES).actions.parse(text) for text in games[0].actions]
-    spec = GameSpec(BUSY_ACES, Settings(max_episode_steps=len(line)))
-    runner = Runner(Scripted([line]), spec, num_envs=1, record=True)
-    [end] = [end for ended in runner.play([0]) for end in ended]
-    assert [move.action for move in end.moves] == line and end.cards_home == games[0].cards_home

@@ -68,10 +68,10 @@ def test_a_file_that_may_not_be_read_is_not_missing(folder: Path, refuses: Refus
     if user == 0:  # root may read everything
         os.seteuid(65534)
     try:
-        refuses(lambda: read_tensors(path), f"{path}: not readable (Permission denied)")
+        refuses(lambda: read_tensors(path), f"{path}: cannot be read (Permission denied)")
     finally:
         os.seteuid(user)
-    refuses(lambda: read_tensors(folder / "none"), "none: not found")
+    refuses(lambda: read_tensors(folder / "none"), "none: cannot be read (No such file")
     refuses(lambda: read_tensors(folder), f"{folder}: not a whole safetensors file")
 
 
@@ -94,7 +94,7 @@ def test_a_model_for_another_game_is_refused(folder: Path, refuses: Refuses) -> 
     ("damage", "words"),
     [
         (lambda folder: (folder / CARD).unlink(), [CARD, "cannot be read"]),
-        (lambda folder: (folder / WEIGHTS).unlink(), [WEIGHTS, "not found"]),
+        (lambda folder: (folder / WEIGHTS).unlink(), [WEIGHTS, "cannot be read (No such file"]),
         (lambda folder: truncate(folder / WEIGHTS, 3000), [WEIGHTS, "not a whole safetensors file"]),
         (
             lambda folder: (folder / WEIGHTS).write_bytes(b"\x80\x04." * 99),
@@ -117,20 +117,12 @@ def test_a_model_for_another_game_is_refused(folder: Path, refuses: Refuses) -> 
         (lambda folder: edit_card(folder, sizes={"length": 3}), [CARD, "'length'", "'moves'", "dig_out"]),
         (lambda folder: edit_card(folder, sizes=[3]), [CARD, "[3]"]),
         (lambda folder: edit_card(folder, sizes={"width": 1}), [CARD, "width is 1", "from 2 to"]),
-        (lambda folder: edit_card(folder, sizes={"width": [8]}), [CARD, "width is [8]", "a number"]),
+        (lambda folder: edit_card(folder, sizes={"width": [8]}), [CARD, "width is [8]", "whole numbers"]),
         (lambda folder: edit_card(folder, sizes={"hidden": 8}), ["hidden is 8", "a list"]),
-        (lambda folder: edit_card(folder, sizes={"hidden": []}), [CARD, "hidden is []", "at least one"]),
+        (lambda folder: edit_card(folder, sizes={"hidden": []}), [CARD, "hidden is []", "a list of sizes"]),
         (lambda folder: edit_card(folder, sizes={"hidden": [16, 0]}), ["hidden is [16, 0]", "from 1 to"]),
         (lambda folder: edit_card(folder, sizes={"dig_out": 2**40}), [CARD, "dig_out is 1099511627776"]),
-        (
-            lambda folder: edit_card(folder, sizes={"rollout_lookahead": 1001}),
-            [CARD, "rollout_lookahead is 1001", "1 to 1000"],
-        ),
-        (
-            lambda folder: edit_card(folder, sizes={"relaxed_reachability": 101}),
-            [CARD, "relaxed_reachability is 101", "1 to 100"],
-        ),
-        (lambda folder: edit_card(folder, sizes={"width": 20_000}), [CARD, "more numbers than the weights"]),
+        (lambda folder: edit_card(folder, sizes={"width": 10_000}), [CARD, "more numbers than the weights"]),
         (lambda folder: edit_card(folder, sizes={}), [WEIGHTS, "not weights of this network"]),
         (lambda folder: change(folder, lambda t: t * np.float32(np.nan)), [WEIGHTS, "finite 32-bit floats"]),
         (lambda folder: change_header(folder, b'"F32"', b'"I32"'), [WEIGHTS, "finite 32-bit floats"]),

@@ -10,7 +10,7 @@ from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.policies import load_policy
-from solitaire_env.policies.drawing import draw, draw_legal
+from solitaire_env.policies.drawing import draw
 from solitaire_env.policies.greedy import Greedy
 from solitaire_env.policies.random import Random
 from solitaire_env.variants import get_variant
@@ -20,18 +20,6 @@ from tests.positions import fill
 from tests.reference import GAMES
 
 BUSY_ACES = GameSpec(get_variant("busy-aces"))
-
-
-@pytest.mark.parametrize("size", [5, 31, 32, 33, 171])
-def test_legal_actions_are_drawn_as_with_equal_weights(size: int) -> None:
-    random = np.random.default_rng(size)
-    masks = (random.random((500, size)) < 0.1).astype(np.int8)
-    masks[np.arange(500), random.integers(size, size=500)] = 1
-    uniforms = random.random(500)
-    uniforms[:50], uniforms[50:100] = 0.0, 1 - 2.0**-53
-    np.testing.assert_array_equal(draw_legal(masks, uniforms), draw(masks, uniforms))
-    np.testing.assert_array_equal(draw_legal(masks != 0, uniforms), draw(masks, uniforms))
-    assert draw_legal(masks[:0], uniforms[:0]).shape == (0,)
 
 
 def test_draw_follows_the_weights() -> None:

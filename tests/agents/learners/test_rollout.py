@@ -32,7 +32,7 @@ def played_out(variant: Variant, row: Any, action: int) -> tuple[int, bool]:
     batch.step(np.array([action]), batch.everyone)
     still = 0
     while batch.state.status[0] == 0:
-        sure = autoplay_safe_moves(batch.rules, batch.state)
+        sure = autoplay_safe_moves(batch.rules, batch.state.rows, batch.state.mask)
         if sure[0] >= 0:
             batch.step(sure, batch.everyone)
             still = 0
