@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from itertools import takewhile
 
 import numpy as np
@@ -19,7 +18,7 @@ from tests import counts
 from tests.conftest import Refuses
 from tests.counts import ENOUGH, VARIANTS, Start, starts_of
 from tests.games import COMPILED, THE_FIVE
-from tests.reference import Move, ReferenceGame, ReferenceRules
+from tests.reference import ReferenceGame, ReferenceRules
 
 FILES = {name: starts_of(name) for name in VARIANTS}
 COUNTED = [name for name in VARIANTS if COMPILED or VARIANTS[name] in THE_FIVE.values()]
@@ -124,16 +123,3 @@ def test_invalid_arguments_raise_an_error(refuses: Refuses) -> None:
 
 
 # ------------------------------------------------------------------------- the test itself bites
-
-
-def test_a_wrong_rule_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Against a reference implementation without draws."""
-    moves = ReferenceGame.moves
-
-    def without_draw(game: ReferenceGame) -> dict[str, Move]:
-        return {text: move for text, move in moves(game).items() if text != "draw"}
-
-    monkeypatch.setattr(ReferenceGame, "moves", without_draw)
-    start = next(s for s in FILES["busy-aces"] if s.id == "draw is legal whatever else is")
-    message = explain(position_of(VARIANTS["busy-aces"], start), 2, "2 nodes")
-    assert re.search(r"^draw +illegal +\d+  differs$", message, re.MULTILINE)

@@ -1,6 +1,5 @@
 """Work on several threads."""
 
-import multiprocessing
 import threading
 
 import numpy as np
@@ -56,18 +55,6 @@ def test_slices_cover_all_games_once(count, threads):
     assert [n for part in slices for n in range(part.start, part.stop)] == list(range(count))
     assert 1 <= len(slices) <= 2 * threads
     assert len(slices) == 1 or all(part.stop - part.start >= 16 for part in slices)
-
-
-def _square_in_child(numbers):
-    return run_parts(lambda n: n * n, numbers)
-
-
-@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_a_forked_process_creates_its_own_threads(threads):
-    run_parts(str, range(4))
-    with multiprocessing.get_context("fork").Pool(1) as pool:
-        assert pool.apply_async(_square_in_child, ([1, 2, 3],)).get(60) == [1, 4, 9]
 
 
 @pytest.mark.parametrize(("games", "expected"), [(1, 1), (2047, 1), (2048, 2), (9999, 4)])
