@@ -8,7 +8,6 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,14 +50,6 @@ def play(env: SolitaireEnv, *texts: str) -> Any:
 # -------------------------------------------------------------------------------------- Gymnasium
 
 
-@pytest.mark.parametrize(("observation", "information"), [("cards", "player"), ("features", "thoughtful")])
-@pytest.mark.parametrize("env", IDS)
-def test_check_env_passes(env: str, observation: str, information: str) -> None:
-    """Including rendering and closing; a warning would be an error."""
-    made = gym.make(env, observation=observation, information=information, render_mode="ansi")
-    check_env(made.unwrapped)
-
-
 @pytest.mark.parametrize("information", observations.INFORMATION)
 @pytest.mark.parametrize("name", ONE_PER_RULE)
 def test_bounds_of_card_observations_depend_on_the_entry(name: str, information: str) -> None:
@@ -77,29 +68,6 @@ def test_bounds_of_card_observations_depend_on_the_entry(name: str, information:
         expected[layout["base"]] = 13
     np.testing.assert_array_equal(env.observation_space.high, expected)  # type: ignore[attr-defined]
     assert not env.observation_space.low.any()  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("env", IDS)
-def test_wrapped_environments_play_to_the_end(env: str) -> None:
-    """With Gymnasium's own wrappers: passive checker, order and time limit."""
-    made = gym.make(env)
-    variant = made.unwrapped.variant  # type: ignore[attr-defined]
-    made.action_space.seed(1)
-    _, info = made.reset(seed=1)
-    total, steps, over = 0.0, 0, False
-    while not over:
-        observation, reward, terminated, truncated, info = made.step(
-            made.action_space.sample(info["action_mask"])
-        )
-        assert made.observation_space.contains(observation)
-        total += float(reward)
-        home = info["cards_home"] - variant.home_at_deal
-        assert total == pytest.approx(home / (variant.cards - variant.home_at_deal))
-        steps += 1
-        over = terminated or truncated
-    assert truncated == (steps == made.spec.max_episode_steps)  # type: ignore[union-attr]
-    assert info["is_success"] == (info["cards_home"] == variant.cards)
-    assert info["action_mask"].all() == terminated
 
 
 # ------------------------------------------------------------------------------------------ reset
@@ -269,14 +237,6 @@ def test_raise_raises_an_error(refuses: Refuses) -> None:
     with pytest.raises(IllegalActionError):
         play(env, "draw")
     assert env.position() == text
-
-
-@pytest.mark.parametrize("on_invalid", ["noop", "raise", "terminate"])
-@pytest.mark.parametrize("action", [-1, 171, 2**70, -(2**70), np.int64(171), np.array(171)])
-def test_actions_outside_the_space_raise_an_error(action: Any, on_invalid: str, refuses: Refuses) -> None:
-    env = SolitaireEnv("busy-aces", on_invalid=on_invalid)
-    env.reset(seed=0)
-    refuses(lambda: env.step(action), str(int(action)), "busy-aces", "0..170")
 
 
 @pytest.mark.parametrize(
@@ -455,18 +415,6 @@ def test_damaged_states(name: str, data: st.DataObject) -> None:
 # ------------------------------------------------------------------------------------- for people
 
 
-def test_render_returns_the_board() -> None:
-    env = SolitaireEnv("eights-down", render_mode="ansi")
-    env.reset(options={"deal": 7})
-    board = env.render()
-    assert board.splitlines()[0].startswith("Eights Down") and "0 of 52 cards home" in board
-    assert "t8" in board and "t1>c" not in board
-    play(env, "t1>c")
-    assert "t1>c" in env.render()
-    env.reset(seed=0)
-    assert "t1>c" not in env.render()
-
-
 def test_render_without_a_mode_warns() -> None:
     env = SolitaireEnv("busy-aces")
     env.reset(seed=0)
@@ -474,30 +422,6 @@ def test_render_without_a_mode_warns() -> None:
         assert env.render() is None
     with pytest.raises(gym.error.ResetNeeded):
         SolitaireEnv("busy-aces", render_mode="ansi").render()
-
-
-@pytest.mark.parametrize(
-    ("name", "partial", "action", "words"),
-    [
-        (
-            "forty-bandits",
-            "t2: 4H 9S 8S 7S 6S|t7: KD TS",
-            "t2>t7",
-            "9S to 6S, 4 cards, from t2 to t7, onto TS",
-        ),
-        ("forty-bandits", "t2: 4H 9S 8S|t5:", "t2x2>s", "9S to 8S, 2 cards, from t2 to the space t5"),
-        ("forty-bandits", "t2: 4H 9S 8S|t5:", "t2>s", "8S from t2 to the space t5"),
-        ("forty-thieves", "t1: KH 8S|t3: QH 7S", "t3>t1", "7S from t3 to t1, onto 8S"),
-        ("forty-thieves", "stock: 2D", "draw", "draw a card from the stock"),
-        ("forty-thieves", "waste: ... AS", "w>f", "AS home, from the waste"),
-        ("eights-down", "cells: ** AS -- -- -- -- -- --", "c2>f", "AS home, from cell 2"),
-        ("eights-down", "t4: 4H 2S|cells: ** -- -- -- -- -- -- --", "t4>c", "2S to a cell, from t4"),
-        ("eights-down", "t1: 4H KS QS|t2:", "t1>s", "KS to QS, 2 cards, from t1 to the space t2"),
-    ],
-)
-def test_describe_action_uses_words(name: str, partial: str, action: str, words: str) -> None:
-    env = start(name, partial)
-    assert env.describe_action(env.parse_action(action)) == words
 
 
 def test_describe_and_expand_refuse_illegal_actions(refuses: Refuses) -> None:

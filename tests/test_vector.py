@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import inspect
 import pickle
 from collections.abc import Iterator
 from typing import Any
@@ -19,11 +18,10 @@ from solitaire_env.core.deals import RESERVED_DEALS
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.family import FamilyVectorEnv
 from solitaire_env.testing import check_state, check_vector
-from solitaire_env.util.messages import shown
 from solitaire_env.vector import SolitaireVectorEnv
 from solitaire_env.wrappers import VectorMoveFeatures
 from tests.conftest import Refuses
-from tests.games import ALL_GAMES, ONE_PER_RULE
+from tests.games import ALL_GAMES
 
 MODES = list(AutoresetMode)
 
@@ -66,12 +64,6 @@ def test_games_equal_single_environments(keywords: dict[str, Any], mode: Autores
     """Including final observations and infos; short packs are often won and stuck."""
     for name in ("short-4, same suit, any, sequence", "short-3, same suit, none, one card"):
         check_vector(ALL_GAMES[name], mode, seed=3, steps=60, **keywords)
-
-
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
-@pytest.mark.parametrize("name", ONE_PER_RULE)
-def test_published_games_equal_single_environments(name: str, mode: AutoresetMode) -> None:
-    check_vector(ONE_PER_RULE[name], mode, seed=1, steps=80, max_episode_steps=33)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
@@ -391,57 +383,20 @@ def test_invalid_copies_raise_an_error(
 
 # ------------------------------------------------------------------------------------ rows
 
-ROWS = {"row", "rows", "sources", "targets"}
-METHODS = {
-    name: [parameter for parameter in inspect.signature(method).parameters if parameter in ROWS]
-    for name, method in inspect.getmembers(SolitaireVectorEnv, inspect.isfunction)
-    if not name.startswith("_") and ROWS & set(inspect.signature(method).parameters)
-}
-ONE = [name for name, rows in METHODS.items() if rows == ["row"]]
-
-NO_NUMBERS = [None, "1", 1.0, True, np.array([1]), np.timedelta64(1)]
-
-
-def call(env: SolitaireVectorEnv, method: str, row: Any) -> Any:
-    more = [env.batch.get_state(0)] if method == "set_state" else []
-    return getattr(env, method)(row, *more)
-
 
 def states(env: SolitaireVectorEnv) -> list[dict[str, Any]]:
     return [env.batch.get_state(row) for row in range(env.num_envs)]
 
 
-def test_every_method_that_takes_rows_is_tested() -> None:
-    """See below."""
-    assert sorted(ONE) == ["deal", "get_state", "position", "set_state"]
-    assert sorted(set(METHODS) - set(ONE)) == ["copy_rows"]
-
-
-@pytest.mark.parametrize("row", NO_NUMBERS, ids=shown)
-@pytest.mark.parametrize("method", ONE)
-def test_rows_of_other_types_raise_an_error(method: str, row: Any, refuses: Refuses) -> None:
-    env = started()
-    before = states(env)
-    refuses(lambda: call(env, method, row), f"is a {type(row).__name__}", "a whole number from 0 to 2")
-    assert states(env) == before and check_state(env) == []
-
-
-@pytest.mark.parametrize("row", [-1, 3, -(10**5000), np.uint64(2**64 - 1)], ids=shown)
-@pytest.mark.parametrize("method", ONE)
-def test_rows_out_of_range_raise_an_error(method: str, row: Any, refuses: Refuses) -> None:
-    env = started()
-    before = states(env)
-    refuses(lambda: call(env, method, row), "there is no game", "0..2")
-    assert states(env) == before
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_rows_before_reset_raise_an_error(method: str) -> None:
+def test_rows_before_reset_raise_an_error() -> None:
     """There are no games yet."""
     env = SolitaireVectorEnv(2, "busy-aces")
-    arguments = {"copy_rows": ([0], [1]), "set_state": (0, started().get_state(0))}.get(method, (0,))
+    saved = started().get_state(0)
+    for call in (env.deal, env.get_state, env.position, lambda row: env.set_state(row, saved)):
+        with pytest.raises(gym.error.ResetNeeded, match=r"reset\(\)"):
+            call(0)
     with pytest.raises(gym.error.ResetNeeded, match=r"reset\(\)"):
-        getattr(env, method)(*arguments)
+        env.copy_rows([0], [1])
 
 
 def test_an_invalid_start_changes_no_game(refuses: Refuses) -> None:
