@@ -15,7 +15,6 @@ import pytest
 
 import solitaire_env
 from solitaire_env import cli
-from solitaire_env.core.layout import action_layout
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation.speed import Recording
 from solitaire_env.notation import Move, parse_position
@@ -121,15 +120,6 @@ def test_list_as_json_has_the_sizes_of_the_environments(screen: Screen) -> None:
         assert sizes.items() <= of_game.items()
 
 
-def test_list_prints_a_table(screen: Screen) -> None:
-    head, *lines = screen("list").splitlines()
-    assert all(len(line) <= 80 for line in lines)
-    assert head.split() == ["name", "title", "decks", "piles", "cells", "actions"]
-    for line, variant in zip(lines, PUBLISHED.values(), strict=True):
-        sizes = [variant.decks, variant.piles, variant.cells or "-", action_layout(variant).size]
-        assert line.split() == [variant.name, *variant.title.split(), *map(str, sizes)]
-
-
 def test_rules_prints_the_rules_and_their_options(screen: Screen) -> None:
     plain = screen("rules", "Eight Off")
     assert "Spaces: only a King" in plain and "--spaces  any, kings*, none, base - 1" in plain
@@ -145,12 +135,6 @@ def test_show_accepts_names_titles_and_ids(screen: Screen) -> None:
     names = ("busy-aces", "Busy Aces", "Solitaire/BusyAces-v0", "solitaire_env:Solitaire/BusyAces-v0")
     assert len({screen("show", game, "--deal", "7") for game in names}) == 1
     assert screen("show", "zebra", "--deal", "5", "--text") == start("zebra", deal=5).position() + "\n"
-
-
-def test_show_accepts_deals_of_other_programs(screen: Screen) -> None:
-    pytest.importorskip("pysol_cards")
-    for deal in ("ms:1", "pysol:1"):
-        assert "\nt1: JD " in screen("show", "eights-down", "--deal", deal, "--text")
 
 
 @pytest.mark.parametrize("variant", ONE_PER_RULE.values(), ids=ONE_PER_RULE)
@@ -181,12 +165,6 @@ def test_every_board_shows_each_card_in_its_column(variant: Any) -> None:
         if not (legal := env.legal_actions()):
             break
         env.step(int(chance.choice(legal)))
-
-
-@pytest.mark.parametrize("name", ["eighty-thieves", "triple-freecell"])
-def test_the_widest_boards_have_80_columns(name: str) -> None:
-    board = render_ansi(parse_position(start(name, deal=1).position(), PUBLISHED[name]))
-    assert max(map(len, board.split("\n"))) <= 80
 
 
 def test_color_changes_nothing_but_color() -> None:
@@ -258,17 +236,14 @@ def test_ctrl_c_prints_how_to_continue(screen: Screen, monkeypatch: pytest.Monke
     assert last_position(out) == start("forty-thieves", deal=0).position()
 
 
-@pytest.mark.parametrize(
-    ("line", "answer"),
-    [
-        ("hello", "forty-thieves has no action 'hello', allowed:"),
-        ("u", "there is no move to take back"),
-        ("t1>t2 draw", "t1>t2 is not legal here; ? lists the legal moves"),
-    ],
-)
-def test_unknown_moves_change_nothing(screen: Screen, line: str, answer: str) -> None:
-    out = screen("play", "forty-thieves", "--deal", "3", lines=f"{line}\n")
-    assert answer in out and out.count("foundations  ") == 1
+def test_unknown_moves_change_nothing(screen: Screen) -> None:
+    out = screen("play", "forty-thieves", "--deal", "3", lines="hello\nu\nt1>t2 draw\n")
+    for answer in (
+        "forty-thieves has no action 'hello', allowed:",
+        "there is no move to take back",
+        "t1>t2 is not legal here; ? lists the legal moves",
+    ):
+        assert answer in out
     assert last_position(out) == start("forty-thieves", deal=3).position()
 
 
@@ -329,12 +304,6 @@ def test_long_commands_show_progress(
         assert err.startswith(CLEAR + words) and err.endswith(CLEAR), err
 
 
-def test_bench_prints_the_speed_and_what_was_timed(screen: Screen) -> None:
-    out = screen("bench", "eights-down", "--num-envs", "3", "--seconds", "0.001")
-    assert re.search(r"eights-down +3 +\d+ +[\d,]+ +[\d,]+\nA pass: 3,000 steps", out)
-    assert "Not timed: the choice of actions" in out and "Machine: " in out
-
-
 def test_a_recording_has_legal_actions_and_repeats_its_games() -> None:
     env = SolitaireVectorEnv(5, "eights-down", on_invalid="raise", max_episode_steps=40)
     recording = Recording(env, length=90)
@@ -353,12 +322,8 @@ def test_a_recording_has_legal_actions_and_repeats_its_games() -> None:
     [
         (["rules", "klondyke"], ["unknown variant 'klondyke', allowed: one of the 76 games", "klondike"]),
         (["show", "busy-aces", "--build", "up"], ["build is 'up', allowed: 'same suit', "]),
-        (["show", "busy-aces", "--deal", "x"], ["unknown deal 'x', allowed: a whole number, 'ms:N'"]),
-        (["perft", "busy-aces", "--depth", "-1"], ["depth is -1, allowed: a whole number from 0"]),
         (["perft", "busy-aces", "--depth", "0", "--divide"], ["depth is 0, allowed for dividing: a whole"]),
         (["perft", "busy-aces", "--deal", "1", "--position", "x"], ["cannot be combined"]),
-        (["bench", "--num-envs", "0"], ["num_envs is 0, allowed: a whole number from 1"]),
-        (["bench", "--num-envs", str(10**15)], [str(10**15)]),
         (["bench", "--seconds", "nan"], ["--seconds is nan, allowed: more than 0"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
@@ -368,9 +333,7 @@ def test_errors_name_the_value_and_what_is_allowed(screen: Screen, args: list[st
     assert all(word in error for word in words), error
 
 
-@pytest.mark.parametrize(
-    "args", [[], ["deal"], ["show"], ["play", "busy-aces", "--deal"], ["list", "\ud800"]]
-)
+@pytest.mark.parametrize("args", [[], ["show"], ["list", "\ud800"]])
 def test_the_parser_refuses_other_arguments(args: list[str]) -> None:
     with pytest.raises(SystemExit) as end:
         cli.main(args)
@@ -380,19 +343,18 @@ def test_the_parser_refuses_other_arguments(args: list[str]) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (None, ["No such file", "allowed: a file with position text"]),
-        (b"\xff\xfe\x00", ["it is not text; allowed: a file with position text"]),
-        (STUCK.replace("KD", "KC").encode(), ["2 copies of KC, eights-down has 1"]),
+        (None, "No such file"),
+        (b"\xff\xfe\x00", "it is not text; allowed: a file with position text"),
+        (STUCK.replace("KD", "KC").encode(), "2 copies of KC, eights-down has 1"),
     ],
 )
 def test_invalid_position_files_are_refused(
-    screen: Screen, tmp_path: Path, content: bytes | None, words: list[str]
+    screen: Screen, tmp_path: Path, content: bytes | None, words: str
 ) -> None:
     file = tmp_path / "position.txt"
     if content is not None:
         file.write_bytes(content)
-    error = screen.refuses("play", "eights-down", "--position", file)
-    assert all(word in error for word in words), error
+    assert words in screen.refuses("play", "eights-down", "--position", file)
 
 
 def test_missing_libraries_are_named(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
