@@ -117,6 +117,7 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], tuple[type, ...]]] = {
     },
     **{f"{name} row": (getattr(ENVS, name), COUNT) for name in ("deal", "get_state", "position")},
     "set_state row": (lambda x: ENVS.set_state(x, SAVED), COUNT),
+    "family step": (FAMILY.step, COUNT),
     "family action_text": (FAMILY.action_text, COUNT),
     "family describe_action": (FAMILY.describe_action, COUNT),
     "count_nodes depth": (lambda x: perft.count_nodes(POSITION, x), COUNT),

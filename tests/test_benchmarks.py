@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
 
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import episodes, parts, startup
+from benchmarks import episodes, parts
 from benchmarks.rounds import Contestant, Speed, take_turns
 from solitaire_env.core import max_threads, set_num_threads
 from solitaire_env.evaluation.speed import TIMED
@@ -55,9 +54,6 @@ def test_the_command_prints_a_table_what_was_timed_and_the_machine(
         (["--games"], "--games is empty, allowed: one game or more"),
         (["--parts", "speed"], "--parts has 'speed', allowed: vector, every, scaling, "),
         (["--threads", "0"], "number of threads is 0, allowed: 1 to"),
-        (["--rounds", "0"], "--rounds is 0, allowed: at least 1"),
-        (["--calls", "0"], "--calls is 0, allowed: at least 1"),
-        (["--num-envs", "0"], "num_envs is 0, allowed: a whole number from 1"),
         ([*SMALL, "--parts", "vector", "--peers"], "--peers needs envpool"),
         ([*SMALL, "--parts", "training"], "the part training needs sb3_contrib"),
         ([*SMALL, "--parts", "memory", "--out", __file__], "File exists"),
@@ -88,8 +84,3 @@ def test_contestants_alternate_and_the_median_round_counts() -> None:
     assert order == ["a", "b"] * 4
     speeds = take_turns([contestant("c", [9, 1, 2, 2])], 1, 4)
     assert speeds["c"] == speed(3 * 6 / 5)
-
-
-def test_a_checkout_without_python_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert startup.main(["--against", str(tmp_path)]) == 2
-    assert f"there is no {tmp_path}/.venv/bin/python: run make env" in capsys.readouterr().err

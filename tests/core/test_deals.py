@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from dataclasses import replace
 
@@ -198,13 +197,6 @@ def test_invalid_deals_raise_an_error(deal: object, allowed: str, refuses: Refus
 
 def test_a_short_pack_refuses_deals_of_other_programs(refuses: Refuses) -> None:
     refuses(lambda: deal_order(SHORT, "ms:1"), "'ms:1'", "short has 3 ranks")
-
-
-def test_deals_of_other_programs_name_the_missing_extra(
-    monkeypatch: pytest.MonkeyPatch, refuses: Refuses
-) -> None:
-    monkeypatch.setitem(sys.modules, "pysol_cards.cards", None)
-    refuses(lambda: deal_order(BY_DECKS[1], "ms:1"), "'ms:1'", "pip install 'solitaire-env[deals]'")
 
 
 def test_deals_of_other_programs_support_three_decks() -> None:

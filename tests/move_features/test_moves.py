@@ -138,7 +138,6 @@ Thieves."""
 @pytest.mark.parametrize(
     ("action", "expected"),
     [
-        ("draw", {"draw: spaces / 4": 0.25}),
         (
             "t2>t1",
             {
@@ -149,16 +148,6 @@ Thieves."""
                 "source: cards that stay / 13": 1 / 13,
                 "source: a wanted card lies near the top": 1 / 3,
                 "target: cards / 13": 2 / 13,
-            },
-        ),
-        (
-            "t3>t2",
-            {
-                "pile to pile": 1,
-                "cards / 13": 1 / 13,
-                "source: cards that stay / 13": 1 / 13,
-                "target: cards / 13": 3 / 13,
-                "target: a wanted card lies near the top": 1 / 3,
             },
         ),
         (
@@ -241,16 +230,6 @@ def test_a_king_below_an_ace_is_a_sequence_where_foundations_continue_so(name: s
             assert seen.moves[k, MOVE.source_breaks] == broken
             found.add((broken, deepest // 4 == game.ranks))
     assert found == {(True, True), (True, False), (False, False), (False, True)}
-
-
-def test_features_of_a_kings_sequence_to_a_space() -> None:
-    board = "foundations: C 1 D 1 H 1 S 1 | cells: -- -- -- -- -- -- -- -- | t1: 9D 5H KC QC JC | t2:"
-    assert nonzero_features("eights-down", board, "t1>s") == {
-        "pile to space": 1.0,
-        "cards / 13": round(3 / 13, 3),
-        "to space or cell: rank / 13": 1.0,
-        "source: cards that stay / 13": round(2 / 13, 3),
-    }
 
 
 def test_other_observations_raise_an_error(refuses: Refuses) -> None:

@@ -21,12 +21,11 @@ from solitaire_env.core.cards import SUIT_SYMBOLS, parse_card
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import Move, Position, parse_position
 from solitaire_env.play.jobs import shuffled
-from solitaire_env.render import LARGEST, SMALLEST, check_render_mode, check_render_size, picture
+from solitaire_env.render import SMALLEST, check_render_mode, picture
 from solitaire_env.render.ansi import render_ansi
 from solitaire_env.render.board import lay_out
 from solitaire_env.render.picture import card_image, render_rgb
 from solitaire_env.render.svg import render_svg, sentence
-from tests.conftest import Refuses
 from tests.games import ONE_PER_RULE
 from tests.recorded import recorded_game
 
@@ -179,12 +178,6 @@ def test_notebooks_show_positions_and_environments() -> None:
 
 
 # ------------------------------------------------------------------------------------- arguments
-
-
-@pytest.mark.parametrize("size", [None, 5, "800x600", (800,), (63, 600), (800, 4097), (8.5, 600)])
-def test_invalid_sizes_raise_an_error(size: Any, refuses: Refuses) -> None:
-    refuses(lambda: check_render_size(size), "render_size", f"{SMALLEST} to {LARGEST} pixels each")
-    assert check_render_size([np.int64(100), 4096]) == (100, 4096)
 
 
 def test_render_modes_name_their_missing_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
