@@ -36,6 +36,10 @@ def legal(env: SolitaireVectorEnv, rng: np.random.Generator) -> np.ndarray[Any, 
     return np.array([rng.choice(np.flatnonzero(mask)) for mask in env.action_masks()])
 
 
+def states(env: SolitaireVectorEnv) -> list[dict[str, Any]]:
+    return [env.batch.get_state(row) for row in range(env.num_envs)]
+
+
 def test_the_example_of_the_docstring_works() -> None:
     assert doctest.testmod(vector).failed == 0
 
@@ -210,16 +214,19 @@ def test_reset_mask_resets_only_some_games() -> None:
         ({"deal": 1, "position": ""}, ("'deal' and 'position'",)),
         ({"deal": [1, 2]}, ("2 deals", "each of the 3 games")),
         ({"deal": [1, 2, -3]}, ("-3", "0 to 2**63 - 1")),
+        ({"deal": [1, 2, "../../x"]}, ("'ms:N'",)),
+        ({"position": ["", "", ""]}, ("variant",)),
         ({"position": ["", ""]}, ("2 positions", "each of the 3 games")),
         ({"reset_mask": [True] * 3}, ("[True, True, True]", "a bool array of shape (3,)")),
         ({"reset_mask": np.zeros(3, dtype=bool)}, ("not all False",)),
     ],
 )
 def test_invalid_options_raise_an_error(options: Any, words: tuple[str, ...], refuses: Refuses) -> None:
+    """They are read before anything is dealt or seeded."""
     env = started()
-    texts = [env.position(row) for row in range(3)]
-    refuses(lambda: env.reset(options=options), *words)
-    assert [env.position(row) for row in range(3)] == texts
+    before = states(env)
+    refuses(lambda: env.reset(seed=5, options=options), *words)
+    assert states(env) == before
 
 
 @pytest.mark.parametrize("seed", [1.5, "ab", [1, 2], [1, 2, "x"], [[1], [2], [3]]])
@@ -234,10 +241,8 @@ def test_invalid_seeds_raise_an_error(seed: Any, refuses: Refuses) -> None:
     ("actions", "words"),
     [
         ([0, 0, -1], ("-1", "0..170")),
-        ([0, 0], ("(2,)", "(3,) whole numbers")),
         ([[0, 0, 0]], ("(1, 3)", "(3,) whole numbers")),
         ([0.0, 0.0, 0.0], ("float64", "(3,) whole numbers")),
-        (None, ("(3,) whole numbers",)),
         ([[0], [0, 1], 2], ("(3,) whole numbers",)),
         (np.array([2**64 - 1, 0, 0], dtype=np.uint64), ("0..170",)),
     ],
@@ -326,16 +331,11 @@ def test_copied_rows_continue_like_their_sources(
             env.reset(options={"reset_mask": batch.ended.copy()})
     env.reset(options={"reset_mask": np.arange(6) == 1, "position": env.position(0)})
     env.step(legal(env, rng))
-    arrays = {name: value for name, value in vars(batch).items() if isinstance(value, np.ndarray)}
-    for name in ("everyone", "_actions", "_todo"):
-        del arrays[name]
-    kept = [*batch.state, *batch.events, *arrays.values()]
-    expected = [array.copy() for array in kept]
-    for array in expected:
-        array[targets] = array[sources]
+    expected = states(env)
+    for source, target in zip(sources, targets, strict=True):
+        expected[target] = env.get_state(source)
     env.copy_rows(sources, targets)
-    for array, right in zip(kept, expected, strict=True):
-        np.testing.assert_array_equal(array, right)
+    assert states(env) == expected
     assert check_state(env) == []
     for _ in range(30 if targets else 0):
         pairs = [(s, t) for s, t in zip(sources, targets, strict=True) if s not in targets]
@@ -381,13 +381,6 @@ def test_invalid_copies_raise_an_error(
     np.testing.assert_array_equal(env.batch.state.rows, before)
 
 
-# ------------------------------------------------------------------------------------ rows
-
-
-def states(env: SolitaireVectorEnv) -> list[dict[str, Any]]:
-    return [env.batch.get_state(row) for row in range(env.num_envs)]
-
-
 def test_rows_before_reset_raise_an_error() -> None:
     """There are no games yet."""
     env = SolitaireVectorEnv(2, "busy-aces")
@@ -397,16 +390,3 @@ def test_rows_before_reset_raise_an_error() -> None:
             call(0)
     with pytest.raises(gym.error.ResetNeeded, match=r"reset\(\)"):
         env.copy_rows([0], [1])
-
-
-def test_an_invalid_start_changes_no_game(refuses: Refuses) -> None:
-    """Deals and positions are read before anything is dealt or seeded."""
-    env = started()
-    before = states(env)
-    for options, words in (
-        ({"deal": [1, 2, "../../x"]}, "'ms:N'"),
-        ({"deal": np.array([1, 2, -3])}, "0 to 2**63 - 1"),
-        ({"position": [env.position(0), env.position(1), ""]}, "variant"),
-    ):
-        refuses(lambda options=options: env.reset(seed=5, options=options), words)
-        assert states(env) == before

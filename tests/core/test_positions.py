@@ -11,7 +11,7 @@ import pytest
 from solitaire_env.core.layout import PLAYING, STUCK, WON
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.variants import get_variant
-from tests.positions import CASES, FOLDER, TOPICS, Case, Then, fill
+from tests.positions import CASES, FOLDER, TOPICS, Case, fill
 from tests.reference import GAMES, ReferenceGame, ReferenceRules
 
 PAIRS = [pytest.param(case, game, id=f"{game}: {case.id}") for case in CASES for game in case.games.split()]
@@ -39,11 +39,10 @@ class EngineGame:
 def check(case: Case, game: EngineGame | ReferenceGame, rules: ReferenceRules) -> None:
     """Check a game at the position of a case, and after the actions of the case."""
     played: list[str] = []
-    for expected in (case, *case.then):
-        if isinstance(expected, Then):
-            for action in expected.play.split():
-                game.play(action)
-                played.append(action)
+    for expected in case.expected:
+        for action in expected.play.split():
+            game.play(action)
+            played.append(action)
         if complaints := expected.complaints(game.legal_actions(), game.status(), game.text(), rules):
             pytest.fail(
                 "\n".join([*complaints, f"after: {' '.join(played) or 'nothing'}", game.text()]),
