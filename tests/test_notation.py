@@ -107,11 +107,8 @@ def test_position_texts_round_trip(name: str) -> None:
     ("text", "words"),
     [
         ("", ("no line 'variant: name'",)),
-        ("variant:", ("no line 'variant: name'",)),
         ("nonsense", ("line 1", "'nonsense'", "'name: cards'")),
-        ("variant: forty-thieves\nt1 4C", ("line 2", "'t1 4C'", "'name: cards'")),
         ("variant: forty-thief", ("'forty-thief'", "closest: forty-thieves")),
-        ("variant: " + "k" * 1000, ("'kkk", "one of the 76 games")),
         ("variant: forty-thieves", ("no line 'stock'", "stock, waste, foundations, t1")),
         ("x" * (MAX_TEXT + 1), (str(MAX_TEXT + 1), str(MAX_TEXT))),
     ],
@@ -125,18 +122,15 @@ def test_invalid_position_texts_raise_an_error(text: str, words: tuple[str, ...]
     ("name", "line", "change", "words"),
     [
         ("forty-thieves", "t3", lambda w: w[:-1], ("103 cards, forty-thieves has 104",)),
-        ("forty-thieves", "t3", lambda w: [*w, "4C"], ("105 cards, forty-thieves has 104",)),
         ("forty-thieves", "t1", lambda w: [*w[:-2], "AS", "AS"], ("copies of AS, forty-thieves has 2",)),
         ("eights-down", "t1", lambda w: [w[1], *w[1:]], ("2 copies of", "eights-down has 1")),
         ("forty-thieves", "t3", lambda w: ["1C", *w[1:]], ("'t3'", "'1C'", "A23456789TJQK", "CDHS")),
-        ("forty-thieves", "t3", lambda w: ["X" * 5000, *w[1:]], ("'t3'", "'XXXXXXXXXXXXXXXXXXXX'")),
         ("forty-thieves", "t3", lambda w: ["??", *w[1:]], ("'t3'", "'??'", "cards")),
         ("forty-thieves", "waste", lambda w: ["??"], ("'waste'", "'??'", "cards")),
         ("forty-thieves", "stock", lambda w: ["??", *w[1:]], ("1 hidden cards of 64", "all of them or none")),
         ("forty-thieves", "waste", lambda w: ["4C"], ("65 cards, at most 64",)),
         ("forty-thieves", "t3", lambda w: w * 5, ("t3 has 20 cards, at most 16 fit",)),
         ("eights-down", "cells", lambda w: [*w, "--"], ("9 entries", "allowed: 8", "'--'")),
-        ("eights-down", "cells", lambda w: ["??", *w[1:]], ("'cells'", "'??'", "cards")),
         ("forty-thieves", "foundations", lambda w: w[:-1], ("'foundations'", "0 to 13")),
         (
             "forty-thieves",
@@ -145,7 +139,6 @@ def test_invalid_position_texts_raise_an_error(text: str, words: tuple[str, ...]
             ("'foundations'", "C -1 0", "0 to 13"),
         ),
         ("forty-thieves", "foundations", lambda w: ["C", "14", *w[2:]], ("C hold [14, 0]", "ranks 0 to 13")),
-        ("forty-thieves", "foundations", lambda w: ["C", "1", *w[2:]], ("105 cards", "104")),
     ],
 )
 def test_invalid_lines_raise_an_error(
@@ -238,6 +231,3 @@ def wrong(**fields: object) -> Position:
 def test_impossible_positions_raise_an_error(fields: dict[str, object], fault: str, refuses: Refuses) -> None:
     assert any(fault in text for text in position_faults(wrong(**fields)))
     refuses(lambda: SolitaireEnv("eights-down").reset(options={"position": wrong(**fields)}), "not possible")
-
-
-# ---------------------------------------------------------------------------------------- actions

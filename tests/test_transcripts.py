@@ -201,9 +201,7 @@ def won_game() -> Transcript:
     ("line", "text", "words"),
     [
         (1, "env: Solitaire/BusyAce-v0", ["line 1", "BusyAce-v0", "Solitaire/BusyAces-v0"]),
-        (1, "env: eights-down", ["line 1", "'eights-down'", "one of the 76 ids"]),
         (2, "build: up", ["line 2", "'up'", "'same suit', 'alternate color', 'any suit'"]),
-        (3, "spaces: all", ["line 3", "'all'", "'any', 'kings', 'none'"]),
         (4, "moves: " + "one " * 50_000, ["line 4", "'one one", "'one card'"]),
         (5, "policy: ", ["line 5", "''", "a line of text"]),
         (5, "policy: \ud800", ["line 5", "a line of text"]),
@@ -211,14 +209,11 @@ def won_game() -> Transcript:
         (6, "deal: " + "9" * 5000, ["line 6", "99..."]),
         (7, "result: lost, 3 cards home, 83 steps", ["line 7", "lost", "'won, 104 cards home, 398 steps'"]),
         (7, "result: won, 52 cards home, 84 steps", ["line 7", "84", "83 steps"]),
-        (7, "result: truncated, 51 cards home, 82 steps", ["line 7", "82", "83 steps"]),
         (7, "result: won, 51 cards home, 83 steps", ["line 7", "51", "won with 52"]),
         (7, f"result: stuck, {'9' * 6000} cards home, 83 steps", ["line 7", "stuck, 99"]),
         (8, "note: nice", ["line 8", "'note: nice'", "an empty line"]),
-        (8, "information: all", ["line 8", "'all'", "'player', 'thoughtful'"]),
         (8, "information: player", ["line 9", "'variant: eights-down'", "an empty line"]),
         (9, "variant: busy-aces", ["line 9", "'busy-aces'", "'eights-down'"]),
-        (12, "t1: 9S 9H 5D JS 4H 2H 2H", ["line 9", "53 cards"]),
         (12, "stock: ?? ??", ["line 9", "'stock'"]),
         (21, "2. t1>c", ["line 21", "'2. t1>c'", "'1. '"]),
         (22, "2. t9>c", ["line 22", "'t9>c'", "t1>f"]),
@@ -227,7 +222,6 @@ def won_game() -> Transcript:
         (22, "2. t1>c  # value 1000000.001", ["line 22", "'value 1000000.001'"]),
         (22, "2. t1>c  # t1>c 90.0 %; value 0.500", ["line 22", "'value 0.500'"]),
         (22, "2. t1>c  # t1>c 100.1 %", ["line 22", "'t1>c 100.1 %'", "0 to 100 percent"]),
-        (22, "2. t1>c  # up 33.0 %", ["line 22", "'up 33.0 %'"]),
         (22, "2. t1>c" + " " * 900_000 + "x# ", ["line 22", "'t1>c "]),
     ],
 )
@@ -251,13 +245,9 @@ def test_invalid_texts_raise_an_error(refuses: Refuses) -> None:
         refuses(lambda length=length: parse_transcript(text[:length]), "line ")  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("name", ["", "a\nb", " a", "a\x00", "\ud800"])
+@pytest.mark.parametrize("name", ["", "a\nb", "\ud800"])
 def test_the_name_of_a_policy_is_one_line(name: str, refuses: Refuses) -> None:
     refuses(lambda: format_transcript(replace(won_game(), policy=name)), "policy", "a line of text")
-    if name:
-        refuses(
-            lambda: evaluate(print, "busy-aces", [1], name=name, transcripts=True), "policy", "a line of text"
-        )
 
 
 DAMAGED = [
@@ -284,11 +274,6 @@ def cut(game: Transcript, steps: int, **changes: Any) -> Transcript:
     ("change", "words"),
     [
         (lambda g: replace(g, deal=5), ["step 0", "'cells: TD AD", "deal 5"]),
-        (lambda g: replace(g, start=g.start.replace("2H", "??")), ["'??'"]),
-        (
-            lambda g: replace(g, variant=g.variant.with_rules(spaces="none")),
-            ["step 26, 'c3>s'", "no action 'c3>s'"],
-        ),
         (
             lambda g: replace(g, actions=(*g.actions[:4], "t1>t2", *g.actions[5:])),
             ["step 5, 't1>t2'", "illegal"],

@@ -99,11 +99,8 @@ def test_wilson_interval_equals_scipy(wins: int, games: int, low: float, high: f
     ("call", "words"),
     [
         (lambda: wilson_interval(3, 2), ["wins is 3", "from 0 to 2"]),
-        (lambda: wilson_interval(0, -1), ["games is -1"]),
-        (lambda: wilson_interval(0.5, 2), ["wins is 0.5"]),  # type: ignore[arg-type]
         (lambda: bootstrap_interval([1, 2], 0), ["resamples is 0", "from 1 to 1000000"]),
-        (lambda: bootstrap_interval([[1, 2]]), ["values are [[1, 2]]", "one row of finite numbers"]),  # type: ignore[list-item]
-        (lambda: bootstrap_interval([1, math.inf]), ["values are [1, inf]"]),
+        (lambda: bootstrap_interval([1, math.inf]), ["values are [1, inf]", "one row of finite numbers"]),
     ],
 )
 def test_invalid_numbers_of_statistics_are_refused(call: Any, words: list[str], refuses: Refuses) -> None:

@@ -181,7 +181,6 @@ def test_without_a_terminal_only_the_end_is_shown(
     ("args", "words"),
     [
         (["busy-aces", "--fps", "0"], ["--fps is 0.0, allowed: more than 0, at most 1000"]),
-        (["busy-aces", "--policy", "greedi"], ["unknown policy 'greedi'", "module:Class"]),
         (["busy-aces", "--policy", "tests.play.policies:Nameless"], ["policy is 'a\\nb'", "a line of text"]),
         (["busy-aces", "--deal", "1", "--position", "x"], ["cannot be combined"]),
         (["busy-aces", "--transcript", "no/x"], ["'no/x' cannot be written", "no folder 'no'"]),

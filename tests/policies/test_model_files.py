@@ -93,7 +93,6 @@ def test_a_model_for_another_game_is_refused(folder: Path, refuses: Refuses) -> 
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (lambda folder: (folder / CARD).unlink(), [CARD, "cannot be read"]),
         (lambda folder: (folder / WEIGHTS).unlink(), [WEIGHTS, "not found"]),
         (lambda folder: truncate(folder / WEIGHTS, 3000), [WEIGHTS, "not a whole safetensors file"]),
         (
@@ -103,7 +102,6 @@ def test_a_model_for_another_game_is_refused(folder: Path, refuses: Refuses) -> 
         (lambda folder: truncate(folder / CARD, 100), [CARD, "not JSON"]),
         (lambda folder: (folder / CARD).write_text("[1]"), [CARD, "list", "an object"]),
         (lambda folder: (folder / CARD).write_text("{}"), [CARD, "missing: format, env"]),
-        (lambda folder: edit_card(folder, sizes="gone"), [CARD, "missing: sizes"]),
         (lambda folder: edit_card(folder, format=2), [CARD, "format 1"]),
         (lambda folder: edit_card(folder, network="cube"), [CARD, "'cube'", "'moves'"]),
         (lambda folder: edit_card(folder, layout={}), [CARD, "damaged"]),
@@ -115,32 +113,16 @@ def test_a_model_for_another_game_is_refused(folder: Path, refuses: Refuses) -> 
         (lambda folder: edit_card(folder, temperature=0), ["temperature is 0", "above 0"]),
         (lambda folder: edit_card(folder, safe_autoplay=1), ["safe_autoplay is 1", "true and false"]),
         (lambda folder: edit_card(folder, sizes={"length": 3}), [CARD, "'length'", "'moves'", "dig_out"]),
-        (lambda folder: edit_card(folder, sizes=[3]), [CARD, "[3]"]),
         (lambda folder: edit_card(folder, sizes={"width": 1}), [CARD, "width is 1", "from 2 to"]),
-        (lambda folder: edit_card(folder, sizes={"width": [8]}), [CARD, "width is [8]", "a number"]),
         (lambda folder: edit_card(folder, sizes={"hidden": 8}), ["hidden is 8", "a list"]),
-        (lambda folder: edit_card(folder, sizes={"hidden": []}), [CARD, "hidden is []", "at least one"]),
         (lambda folder: edit_card(folder, sizes={"hidden": [16, 0]}), ["hidden is [16, 0]", "from 1 to"]),
         (lambda folder: edit_card(folder, sizes={"dig_out": 2**40}), [CARD, "dig_out is 1099511627776"]),
-        (
-            lambda folder: edit_card(folder, sizes={"rollout_lookahead": 1001}),
-            [CARD, "rollout_lookahead is 1001", "1 to 1000"],
-        ),
-        (
-            lambda folder: edit_card(folder, sizes={"relaxed_reachability": 101}),
-            [CARD, "relaxed_reachability is 101", "1 to 100"],
-        ),
         (lambda folder: edit_card(folder, sizes={"width": 20_000}), [CARD, "more numbers than the weights"]),
         (lambda folder: edit_card(folder, sizes={}), [WEIGHTS, "not weights of this network"]),
         (lambda folder: change(folder, lambda t: t * np.float32(np.nan)), [WEIGHTS, "finite 32-bit floats"]),
         (lambda folder: change_header(folder, b'"F32"', b'"I32"'), [WEIGHTS, "finite 32-bit floats"]),
-        (lambda folder: edit_weights(folder, more=np.zeros(3, dtype=np.float32)), ["more has shape (3,)"]),
         (lambda folder: edit_weights(folder, head__weight=None), ["head.weight", "allowed: (1, 4)"]),
         (lambda folder: edit_weights(folder, value_head__bias=None), ["value_head.bias has shape None"]),
-        (
-            lambda folder: edit_weights(folder, value_head__weight=np.zeros((1, 9), dtype=np.float32)),
-            ["value_head.weight has shape (1, 9), allowed: (1, 8)"],
-        ),
     ],
 )  # fmt: skip
 def test_damaged_folders_are_refused(
