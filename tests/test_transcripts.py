@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solitaire_env.core.layout import action_layout
-from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import evaluate
 from solitaire_env.notation import action_text
 from solitaire_env.transcripts import (
@@ -290,15 +289,3 @@ def test_replay_refuses_wrong_games(
     change: Callable[[Transcript], Transcript], words: list[str], refuses: Refuses
 ) -> None:
     refuses(lambda: list(replay(change(won_game()))), *words)
-
-
-def test_replay_yields_each_step() -> None:
-    game = won_game()
-    steps = list(replay(game))
-    env = SolitaireEnv("eights-down")
-    env.reset(options={"deal": game.deal})
-    for step in steps:
-        assert (step.action, step.words) == (env.parse_action(step.text), env.describe_action(step.action))
-        reward = env.step(step.action)[1]
-        assert (step.reward, step.position) == (reward, env.position())
-    assert replayed(cut(game, 5, result="truncated", cards_home=3)) == steps[4].position

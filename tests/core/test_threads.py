@@ -2,12 +2,10 @@
 
 import threading
 
-import numpy as np
 import pytest
 
-from solitaire_env.core import Batch, GameSpec, IllegalActionError, run_parts, split_evenly
+from solitaire_env.core import run_parts, split_evenly
 from solitaire_env.core.threads import threads_for
-from solitaire_env.variants import get_variant
 
 
 @pytest.fixture(autouse=True, params=[1, 2])
@@ -61,13 +59,3 @@ def test_slices_cover_all_games_once(count, threads):
 def test_the_thread_count_depends_on_the_number_of_games(games, expected, monkeypatch):
     monkeypatch.setattr("solitaire_env.core.threads.get_num_threads", lambda: 4)
     assert threads_for(games) == expected
-
-
-def test_playing_an_illegal_action_raises_an_error():
-    batch = Batch(GameSpec(get_variant("busy-aces")), 2)
-    batch.deal(np.arange(2), [0, 1])
-    illegal = int(batch.state.mask[1].argmin())
-    before = batch.state.rows.copy()
-    with pytest.raises(IllegalActionError):
-        batch.play(np.array([1]), np.array([illegal]))
-    assert (batch.state.rows == before).all()

@@ -32,7 +32,6 @@ from solitaire_env.notation import parse_action
 from solitaire_env.policies import load_policy
 from solitaire_env.registration import env_id
 from solitaire_env.transcripts import parse_transcript, replay
-from solitaire_env.variants import Variant
 from tests.conftest import Refuses
 from tests.games import COMPILED, ONE_PER_RULE, THE_FIVE
 
@@ -300,23 +299,6 @@ def test_deterministic_policies_give_the_same_results_in_less_time(name: str, mo
         )
         assert (full.repeated > 0) == (short.repeated > 0)
     assert policies[1].calls <= policies[0].calls
-
-
-TINY = Variant("tiny", "Tiny", decks=1, tableau=(5, 5, 5, 5), ranks=5)
-
-
-@pytest.mark.parametrize("moves", ["one card", "supermove"])
-def test_a_deal_may_be_stuck(moves: str) -> None:
-    """A third of the deals of Tiny have no legal action."""
-    done = evaluate(Whim(moves=moves), TINY, range(30), max_episode_steps=LIMIT, transcripts=True)
-    stuck = [game for game in done.games if game.steps == 0]
-    assert 3 < len(stuck) < 20
-    for game in stuck:
-        assert not (game.won or game.truncated or game.cards_home or game.repeated)
-        assert not list(replay(parse_transcript(done.transcripts[game.deal], TINY)))
-        env = gym.make("solitaire_env:Solitaire/BusyAces-v0", variant=TINY)
-        env.reset(options={"deal": game.deal})
-        assert env.step(0)[2], "not stuck"
 
 
 class Sure(Whim):

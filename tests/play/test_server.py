@@ -110,10 +110,8 @@ def test_moves_are_undone_and_redone(client: TestClient) -> None:
     start = deal(client)
     first = do(client, start, "move", action="draw")
     second = do(client, first, "move", action="draw")
-    assert second["moves_played"] == 2 and second["last"]["action"] == "draw"
     assert second["line"] == [["draw", "draw a card from the stock"]] * 2
     assert do(client, second, "go-to", move=1)["piles"] == first["piles"]
-    assert do(client, second, "go-to", move=2) == second
     assert do(client, start, "go-to", move=0) == {**start, "moves_known": 2, "line": second["line"]}
     assert "move is 3, allowed: 0 to 2" in do(client, start, "go-to", 400, move=3)
     assert "move is '1', allowed: a whole number" in do(client, start, "go-to", 400, move="1")

@@ -6,7 +6,6 @@ from collections import Counter
 
 import pytest
 
-from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.core.cards import FACE_DOWN
 from solitaire_env.play.hints import BuiltInHint
 from solitaire_env.play.session import Session, new_session
@@ -61,18 +60,6 @@ def test_moves_are_described_taken_back_and_redone_until_another_is_played() -> 
     assert game.undone == []
     with pytest.raises(ValueError, match="move is 2, allowed: 0 to 1"):
         game.go_to(2)
-
-
-def test_illegal_moves_change_nothing() -> None:
-    game = session("forty-thieves", 3)
-    start = game.env.position()
-    with pytest.raises(IllegalActionError, match="w>f"):
-        game.play(game.env.parse_action("w>f"))
-    assert game.env.position() == start and game.played == []
-
-
-def test_the_position_is_that_of_the_player() -> None:
-    assert session("busy-aces", 1).position().stock == (FACE_DOWN,) * 92
 
 
 def test_a_won_game_has_no_hint() -> None:

@@ -56,13 +56,7 @@ PREFERENCES = {
     "home before all else": ("busy-aces", "t1: AC|t2: KH|t3: QH", "t1>f"),
     "the lowest first": ("busy-aces", "foundations: C 3 0 D 0 0 H 0 0 S 0 0|t1: 4C|t2: AD", "t2>f"),
     "onto a pile before drawing": ("busy-aces", "stock: ...|t1: KH|t2: QH|t3..t12: **", "t2>t1"),
-    "not off a card on which it lies well": (
-        "forty-thieves", "stock: ...|waste: 3C|t1: 9H 8H|t2: 9H", "draw",
-    ),
     "a short pile to a space": ("forty-thieves", "stock: ...|t1:|t2: KH 9C|t3..t10: ... **", "t2>s"),
-    "from the waste onto a pile": (
-        "forty-thieves", "stock: ...|waste: ... QH|t1: ... KH|t2..t10: ... **", "w>t1",
-    ),
     "to a cell from above an Ace": (
         "eights-down", "cells: -- ** ** ** ** ** ** **|t1: ... 9H AC KC|t2: ... AD KD 5S|t3..t8: ... **",
         "t1>c",

@@ -21,7 +21,7 @@ from solitaire_env.core.cards import SUIT_SYMBOLS, parse_card
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import Move, Position, parse_position
 from solitaire_env.play.jobs import shuffled
-from solitaire_env.render import SMALLEST, check_render_mode, picture
+from solitaire_env.render import SMALLEST, picture
 from solitaire_env.render.ansi import render_ansi
 from solitaire_env.render.board import lay_out
 from solitaire_env.render.picture import card_image, render_rgb
@@ -181,15 +181,11 @@ def test_notebooks_show_positions_and_environments() -> None:
 
 
 def test_render_modes_name_their_missing_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert check_render_mode(None) is None and check_render_mode("human") == "human"
     extra = re.escape('pip install "solitaire-env[render]"')
-    monkeypatch.setitem(sys.modules, "pygame", None)
-    assert check_render_mode("rgb_array") == "rgb_array"
-    with pytest.raises(ImportError, match=f"render_mode='human' needs pygame: {extra}"):
-        check_render_mode("human")
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ImportError, match=f"render_mode='rgb_array' needs PIL: {extra}"):
-        SolitaireEnv("busy-aces", render_mode="rgb_array")
+    for library, mode in (("pygame", "human"), ("PIL", "rgb_array")):
+        monkeypatch.setitem(sys.modules, library, None)
+        with pytest.raises(ImportError, match=f"render_mode='{mode}' needs {library}: {extra}"):
+            SolitaireEnv("busy-aces", render_mode=mode)
     env = SolitaireEnv("busy-aces", render_mode="ansi")
     env.reset(seed=0)
     assert env.render() and "<svg" in str(env._repr_html_())
