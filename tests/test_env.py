@@ -20,6 +20,8 @@ from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import Position, format_position, parse_position
 from solitaire_env.registration import env_id
 from solitaire_env.testing import check_state
+from solitaire_env.util.messages import shown
+from solitaire_env.vector import SolitaireVectorEnv
 from tests.conftest import Refuses
 from tests.damage import DAMAGE, damaged_records, read_or_refused
 from tests.games import ALL_GAMES, FURTHER, ONE_PER_RULE, PUBLISHED
@@ -387,6 +389,40 @@ def some_game(name: str = "eights-down", **arguments: Any) -> SolitaireEnv:
     for _ in range(6):
         env.step(int(np.flatnonzero(env.action_masks())[-1]))
     return env
+
+
+@pytest.mark.parametrize("number", [2**64 - 1, 2**63, 171])
+@pytest.mark.parametrize("on_invalid", ["noop", "raise", "terminate"])
+def test_the_error_shows_the_action_that_was_passed(number: int, on_invalid: Any, refuses: Refuses) -> None:
+    """Not its lowest 64 bits."""
+    refuses(
+        lambda: some_game("busy-aces", on_invalid=on_invalid).step(np.uint64(number)),
+        f"action {number} ",
+        "0..170",
+    )
+    envs = SolitaireVectorEnv(2, "busy-aces", on_invalid=on_invalid)
+    envs.reset(seed=0)
+    actions = np.array([0, number], dtype=np.uint64)
+    refuses(lambda: envs.step(actions), f"action {number} ", "0..170")
+
+
+@pytest.mark.parametrize("code", [128, -129, 2**62, -(2**63)], ids=shown)
+def test_codes_beyond_a_byte_raise_an_error(code: int, refuses: Refuses) -> None:
+    """Without counting up to them."""
+    env = some_game("busy-aces")
+    observation = env.step(0)[0].astype(np.int64)
+    for entry in (0, env.observation_layout["foundations"].start, len(observation) - 1):
+        wrong = observation.copy()
+        wrong[entry] = code
+        refuses(lambda wrong=wrong: env.decode_observation(wrong), f"code {code}, allowed: 0 to 127")
+
+
+def test_a_state_with_a_hidden_stock_raises_an_error(refuses: Refuses) -> None:
+    env = some_game("busy-aces")
+    saved = env.get_state()
+    stock = env.batch.rules.row_stock
+    saved["row"][stock:] = [FACE_DOWN if code else 0 for code in saved["row"][stock:]]
+    refuses(lambda: env.set_state(saved), "state is not possible", "face-down")
 
 
 @DAMAGE

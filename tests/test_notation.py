@@ -59,23 +59,6 @@ def changed(text: str, name: str, change: Callable[[list[str]], list[str]]) -> s
 # ------------------------------------------------------------------------------------ there and back
 
 
-def test_position_text_has_a_line_for_each_pile() -> None:
-    """Deal 7, laid out row by row, then the first four cells."""
-    assert dealt(EIGHTS) == (
-        "variant: eights-down\n"
-        "foundations: C 0 D 0 H 0 S 0\n"
-        "cells: 8C QD AC 6C -- -- -- --\n"
-        "t1: 9H KH JH 8D 7C TS\n"
-        "t2: 2H 8H TD AD KD 2C\n"
-        "t3: 4S 5C JS 7S QH 5D\n"
-        "t4: 5H 5S 2S 7D 8S 2D\n"
-        "t5: JD 4D 7H 4C KS 4H\n"
-        "t6: 6H AH 6S 3H 9C QS\n"
-        "t7: KC QC 3D AS 9D 3S\n"
-        "t8: 3C JC 9S TH TC 6D"
-    )
-
-
 @pytest.mark.parametrize("name", ALL_GAMES)
 def test_position_texts_round_trip(name: str) -> None:
     variant = ALL_GAMES[name]

@@ -148,3 +148,49 @@ def test_spawned_workers_know_a_custom_variant() -> None:
             expected, *_ = here.step(actions)
     finally:
         workers.close()
+
+
+# ------------------------------------------------------------------------------------ the package
+
+
+def test_dir_lists_the_public_names() -> None:
+    """Including those that are loaded on first use."""
+    names = dir(solitaire_env)
+    assert set(solitaire_env.__all__) <= set(names)
+    assert not {"import_module", "os", "Any", "TYPE_CHECKING"} & set(names)
+    for name in names:
+        assert getattr(solitaire_env, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'wings'"):
+        _ = solitaire_env.wings  # type: ignore[attr-defined]
+
+
+EXTRAS = ("stable_baselines3", "torch", "PIL", "pygame", "imageio", "imageio_ffmpeg", "moviepy", "yaml",
+          "pysol_cards", "starlette", "uvicorn", "pydantic", "scipy", "matplotlib", "rich")  # fmt: skip
+
+WITHOUT_EXTRAS = """
+import importlib, pkgutil, sys
+for name in sys.argv[1:]:
+    sys.modules[name] = None
+import solitaire_env
+for module in pkgutil.walk_packages(solitaire_env.__path__, "solitaire_env.", onerror=lambda name: None):
+    if not module.name.endswith("__main__"):
+        try:
+            importlib.import_module(module.name)
+        except Exception as error:
+            print(module.name, type(error).__name__, error)
+"""
+
+
+def test_modules_without_their_libraries_say_what_to_install() -> None:
+    """Every module of the package can be imported, or names the extra with the missing library."""
+    command = [sys.executable, "-c", WITHOUT_EXTRAS, *EXTRAS]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    lacking = dict(line.split(" ", 1) for line in lines)
+    for name, message in lacking.items():
+        assert message.startswith("ImportError ") and 'pip install "solitaire-env[' in message, (
+            name,
+            message,
+        )
+    assert "stable_baselines3" in lacking["solitaire_env.sb3"] and "[train]" in lacking["solitaire_env.sb3"]
+    assert "[render]" in lacking["solitaire_env.render.picture"]
+    assert "[web]" in lacking["solitaire_env.play.server"]

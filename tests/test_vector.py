@@ -10,14 +10,14 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from solitaire_env import vector
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.core.deals import RESERVED_DEALS
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.family import FamilyVectorEnv
-from solitaire_env.testing import check_state, check_vector
+from solitaire_env.testing import check_state, check_vector, expect_results
 from solitaire_env.vector import SolitaireVectorEnv
 from solitaire_env.wrappers import VectorMoveFeatures
 from tests.conftest import Refuses
@@ -232,6 +232,45 @@ def test_invalid_options_raise_an_error(options: Any, words: tuple[str, ...], re
 @pytest.mark.parametrize("seed", [1.5, "ab", [1, 2], [1, 2, "x"], [[1], [2], [3]]])
 def test_invalid_seeds_raise_an_error(seed: Any, refuses: Refuses) -> None:
     refuses(lambda: started().reset(seed=seed), "one" if seed == [1, 2] else "None, a whole number")
+
+
+def options_of(start: str) -> dict[str, Any]:
+    if start == "name":
+        pytest.importorskip("pysol_cards")
+    env = SolitaireEnv("busy-aces")
+    env.reset(options={"deal": 7})
+    env.step(0)
+    return {
+        "number": {"deal": 7},
+        "name": {"deal": "ms:617"},
+        "hidden position": {"position": env.position(hidden=True)},
+    }[start]
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+@pytest.mark.parametrize("start", ["number", "name", "hidden position"])
+def test_rows_may_start_in_different_ways(start: str, mode: AutoresetMode) -> None:
+    """Gymnasium's vector environment accepts the infos, and the native one has the same."""
+    options = options_of(start)
+    arguments: dict[str, Any] = {"max_episode_steps": 2}
+    theirs = SyncVectorEnv([lambda: gym.make("Solitaire/BusyAces-v0", **arguments)] * 2, autoreset_mode=mode)
+    ours = gym.make_vec("Solitaire/BusyAces-v0", num_envs=2, autoreset_mode=mode, **arguments)
+    expected: Any = theirs.reset(seed=3)
+    expect_results("at reset", expected, ours.reset(seed=3))
+    for row in (1, 0):
+        mask = np.arange(2) == row
+        expected, got = (
+            envs.reset(options={**options, "reset_mask": mask.copy()}) for envs in (theirs, ours)
+        )
+        expect_results("at reset of one", expected, got)
+        for step in range(3):
+            if mode is AutoresetMode.DISABLED and step == 2:
+                expected, got = (envs.reset(seed=4) for envs in (theirs, ours))
+            else:
+                expected, got = (envs.step(np.zeros(2, dtype=np.int64)) for envs in (theirs, ours))
+            expect_results(f"at step {step}", expected, got)
+            for info in (expected[-1], got[-1]):
+                assert info["deal"].dtype == np.int64 and info["_deal"].all()
 
 
 # ------------------------------------------------------------------------------------------ steps

@@ -21,8 +21,7 @@ from solitaire_env.core.cards import (
     rank_of,
     suit_of,
 )
-from solitaire_env.core.layout import action_layout, observation_layout
-from solitaire_env.notation import action_text
+from solitaire_env.core.layout import observation_layout
 from solitaire_env.util.messages import shown
 from solitaire_env.variants import VARIANTS, Variant, get_variant, variant_from_dict, variant_to_dict
 from tests.conftest import Refuses
@@ -220,17 +219,6 @@ def test_describe_writes_the_rules(rules: dict[str, Any], sentence: str) -> None
 
 
 # --------------------------------------------------------------------------------------- layout
-
-
-def test_actions_are_numbered_by_kind_and_source() -> None:
-    """Draw; each source home; to a cell; onto a pile; to a space. Sources are piles, the waste, cells."""
-    two_cells = replace(TINY, cells=2, tableau=(2, 1, 0))
-    texts = [action_text(two_cells, number) for number in range(action_layout(two_cells).size)]
-    assert " ".join(texts) == (
-        "draw t1>f t2>f t3>f w>f c1>f c2>f t1>c t2>c t3>c w>c "
-        "t1>t2 t1>t3 t2>t1 t2>t3 t3>t1 t3>t2 w>t1 w>t2 w>t3 c1>t1 c1>t2 c1>t3 c2>t1 c2>t2 c2>t3 "
-        "t1>s t2>s t3>s w>s c1>s c2>s"
-    )
 
 
 @pytest.mark.parametrize("information", ["player", "thoughtful"])

@@ -230,12 +230,3 @@ def test_other_observations_raise_an_error(refuses: Refuses) -> None:
 def test_a_lookahead_requires_building_in_suit(refuses: Refuses) -> None:
     spec = GameSpec(get_variant("eights-down").with_rules(build="alternate color"))
     refuses(lambda: MoveReader(spec, rollout_lookahead=3), "rollout_lookahead is 3", "'alternate color'")
-
-
-def test_names_are_those_of_the_columns() -> None:
-    reader = MoveReader(GameSpec(GAMES["busy-aces"]), dig_out=2, relaxed_reachability=2, rollout_lookahead=3)
-    assert reader.sizes == (len(reader.move_names), len(reader.position_names)) == (28 + 94, 94)
-    assert len(set(reader.move_names)) == len(reader.move_names)
-    assert reader.move_names[0] == "home" and reader.position_names[35] == (
-        "digs: wanted cards that can be dug out / 4"
-    )

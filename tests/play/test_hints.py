@@ -17,7 +17,6 @@ from solitaire_env.policies import load_class, load_policy
 from solitaire_env.transcripts import Thought
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
-from tests.test_cli import STUCK
 
 CARRY = """variant: busy-aces
 stock:
@@ -137,11 +136,6 @@ def test_a_policy_sees_what_it_declares() -> None:
     assert advice is not None and advice.thought is None
     other = SolitaireEnv(variant, observation="features", information="thoughtful")
     assert np.array_equal(seen[0][0], other.reset(options={"deal": 4})[0])
-
-
-def test_a_finished_game_has_no_advice() -> None:
-    variant = get_variant("eights-down")
-    assert Adviser(says(variant, "t1>f"), variant).advise(new_session(variant, position=STUCK)) is None
 
 
 # --------------------------------------------------------------------------------------- by name

@@ -85,14 +85,5 @@ def test_greedy_never_worries_back_nor_redeals_first(name: str) -> None:
         batch.step(np.where(going, chosen, 0), going)
 
 
-def test_greedy_plays_single_rows_the_same() -> None:
-    batch = Batch(GameSpec(get_variant("eights-down")), 8)
-    batch.deal(np.arange(8), range(8))
-    policy = Greedy(batch.spec)
-    together = policy(batch.observations(), batch.state.mask)
-    alone = [policy(batch.observations()[k : k + 1], batch.state.mask[k : k + 1])[0] for k in range(8)]
-    assert together.tolist() == alone
-
-
 def test_greedy_requires_card_observations(refuses: Refuses) -> None:
     refuses(lambda: Greedy(BUSY_ACES.seen(observation="features")), "greedy", "'cards'", "'features'")
