@@ -104,14 +104,6 @@ def get_shape(variant: Variant) -> Variant:
     return variant.with_rules(build="same suit", spaces="none", moves="one card")
 
 
-@pytest.mark.parametrize("name", THE_FIVE)
-def test_recorded_games_are_replayed(name: str) -> None:
-    """The recorded games in the format for exchange."""
-    transcript = recorded_game(name)
-    assert parse_transcript(format_transcript(transcript)) == transcript
-    assert path_of(name).read_text().endswith(f"\n{replayed(transcript)}\n")
-
-
 def test_results_are_won_stuck_or_truncated() -> None:
     """Also a deal that is stuck, which has no actions, and one of another program."""
     transcripts = [
