@@ -461,3 +461,17 @@ def test_describe_and_expand_refuse_illegal_actions(refuses: Refuses) -> None:
     env = start("forty-thieves", "t1: KH 8S|t2: KD 8S|t3: QH 7S")
     for method in (env.describe_action, env.expand):
         refuses(lambda method=method: method(env.parse_action("t1>t2")), "(t1>t2)", "t3>t1, t3>t2")
+
+
+def test_expand_returns_single_moves() -> None:
+    env = SolitaireEnv("forty-thieves", moves="supermove")
+    env.reset(options={"position": position("forty-thieves", "t1: 4H 9S 8S 7S|t2: TS|t3:|t4:|waste: ... KC")})
+    strict = SolitaireEnv("forty-thieves")
+    strict.reset(options={"position": env.position()})
+    carry = env.parse_action("t1>t2")
+    assert env.describe_action(carry) == "9S to 7S, 3 cards, from t1 to t2, onto TS"
+    texts = list(map(strict.action_text, env.expand(carry)))
+    assert texts == ["t1>s", "t1>s", "t1>t2", "t4>t2", "t3>t2"]
+    play(strict, *texts)
+    play(env, "t1>t2")
+    assert strict.position() == env.position()
