@@ -85,7 +85,7 @@ class Start:
 
 def path_of(name: str) -> Path:
     """The file of a game: of each of the first five, with its options, and of all others."""
-    return FOLDER / f"{VARIANTS[name].name if is_counted_at_length(VARIANTS[name]) else 'others'}.perft"
+    return FOLDER / f"{VARIANTS[name].name if VARIANTS[name].name in THE_FIVE else 'others'}.perft"
 
 
 @cache
@@ -133,16 +133,11 @@ def middle(variant: Variant, number: int) -> tuple[int, ReferenceGame]:
     return moves, stood[moves]
 
 
-def is_counted_at_length(variant: Variant) -> bool:
-    """Whether a game is one of the first five, or an option of one."""
-    return variant.name in THE_FIVE
-
-
 def places(variant: Variant) -> list[tuple[str, str, int | None, ReferenceGame]]:
     """The starts of a game: kind, id, deal number and position."""
     rules = ReferenceRules.of(variant)
     found: list[tuple[str, str, int | None, ReferenceGame]] = []
-    many = is_counted_at_length(variant)
+    many = variant.name in THE_FIVE
     deals, middles = (DEALS, MIDDLES) if many else (FEW, FEW)
     for number in range(deals):
         kind = "short" if not many else "long deal" if number < LONG_DEALS else "deal"

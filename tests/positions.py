@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.reference import GAMES, NO_CARD, RANKS, SUITS, ReferenceRules, rank, suit
@@ -42,9 +42,8 @@ TOPICS = (
 ANY_CARDS = "..."
 UNRELATED = "**"
 
-ABOUT = ("games",)
 RULES = ("build", "spaces", "moves")
-EXPECTED = ("legal", "has", "lacks", "shows", "status")
+EXPECTED = ("play", "legal", "has", "lacks", "shows", "status")
 
 
 def fill(partial: str, rules: ReferenceRules) -> str:
@@ -182,13 +181,15 @@ def expand(actions: str, rules: ReferenceRules) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Expectation:
-    """The expected state of a position.
+    """The expected state of a position, after some actions.
 
+    play: the actions; none at the start.
     legal: every legal action, in order; has, lacks: some that are legal, some that are not.
     shows: the important lines of the position text (``waste: ... 3C`` ends in ``3C``).
     status: "playing", "stuck" or "won"; by default it follows from `legal`: "stuck" if that is empty.
     """
 
+    play: str = ""
     legal: str | None = None
     has: str = ""
     lacks: str = ""
@@ -216,22 +217,15 @@ class Expectation:
         return found
 
 
-@dataclass(frozen=True, kw_only=True)
-class Then(Expectation):
-    """Some actions, and what is expected after them."""
-
-    play: str
-
-
 @dataclass(frozen=True)
-class Case(Expectation):
+class Case:
     """A position and what is expected of it, the same in each of some games."""
 
     id: str
     games: str
     position: str
-    options: dict[str, str] = field(default_factory=dict, kw_only=True)
-    then: tuple[Then, ...] = field(default=(), kw_only=True)
+    options: dict[str, str]
+    expected: list[Expectation]
 
     def rules(self, game: str) -> ReferenceRules:
         """The rules of one of the games with the options of the case."""
@@ -263,29 +257,21 @@ def read_cases(text: str) -> list[Case]:
 def _read_case(block: str) -> Case:
     """A case from its block: a title, then lines ``name: text``."""
     title, *lines = block.splitlines()
+    about: dict[str, str] = {}
+    position: list[str] = []
     parts: list[dict[str, str]] = [{}]
-    position = []
     for line in lines:
-        name, colon, text = (word.strip() for word in line.partition(":"))
-        if not colon:
-            raise ValueError(f"{title}: line {line!r} has no colon, allowed: 'name: text'")
+        name, _, text = (word.strip() for word in line.partition(":"))
         if name == "play":
             parts.append({})
-        if name not in (*ABOUT, *RULES, *EXPECTED, "play"):
-            position.append(f"{name}: {text}")
-        elif name in parts[-1]:
-            raise ValueError(f"{title}: {name!r} is written twice")
-        else:
+        if name in EXPECTED:
             parts[-1][name] = text
-    first, *later = parts
-    options = {name: first.pop(name) for name in RULES if name in first}
-    return Case(
-        id=title,
-        position="|".join(position),
-        options=options,
-        then=tuple(Then(**part) for part in later),
-        **first,  # type: ignore[arg-type]  # all of them words
-    )
+        elif name in ("games", *RULES):
+            about[name] = text
+        else:
+            position.append(f"{name}: {text}")
+    games = about.pop("games")
+    return Case(title, games, "|".join(position), about, [Expectation(**part) for part in parts])
 
 
 CASES = [case for topic in TOPICS for case in read_cases((FOLDER / f"{topic}.txt").read_text())]

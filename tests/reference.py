@@ -278,12 +278,6 @@ class ReferenceGame:
             self.base,
         )
 
-    def cards(self) -> list[str]:
-        """Every card, wherever it is, face up or face down."""
-        home = [pile for piles in self.foundations.values() for pile in piles]
-        places = [self.stock, self.waste, *home, *self.cells, *self.tableau]
-        return [card.strip("()") for place in places for card in place]
-
     def cards_home(self) -> int:
         """Cards on the foundations."""
         return sum(len(pile) for piles in self.foundations.values() for pile in piles)

@@ -42,6 +42,9 @@ ENV = SolitaireEnv(GAME)
 ENV.reset(seed=0)
 FAMILY = FamilyEnv([GAME])
 FAMILY.reset(seed=0)
+ENVS = SolitaireVectorEnv(2, GAME)
+ENVS.reset(seed=0)
+SAVED = ENV.get_state()
 STATE, POSITION = ENV.batch.state, ENV.batch.position(0)
 LEGAL = ENV.legal_actions()[0]
 NONE, FLAG, COUNT, TEXT = (type(None),), (bool,), (int,), (str,)
@@ -106,6 +109,13 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], tuple[type, ...]]] = {
     "pile_name source": (lambda x: notation.pile_name(GAME, x), COUNT),
     "move_of row": (lambda x: notation.move_of(GAME, STATE, x, LEGAL), ()),
     "move_of number": (lambda x: notation.move_of(GAME, STATE, 0, x), COUNT),
+    **{
+        name: (getattr(ENV, name), COUNT)
+        for name in ("step", "action_text", "describe_action", "move", "expand")
+    },
+    **{f"{name} row": (getattr(ENVS, name), COUNT) for name in ("deal", "get_state", "position")},
+    "set_state row": (lambda x: ENVS.set_state(x, SAVED), COUNT),
+    "family step": (FAMILY.step, COUNT),
     "family action_text": (FAMILY.action_text, COUNT),
     "family describe_action": (FAMILY.describe_action, COUNT),
     "perft depth": (lambda x: list(perft.count(POSITION, x)), COUNT),
@@ -144,7 +154,9 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], tuple[type, ...]]] = {
     "format_thought": (transcripts.format_thought, ()),
     "parse_thought": (transcripts.parse_thought, ()),
     "replay": (lambda x: next(transcripts.replay(x)), ()),
+    "reset deal of many": (lambda x: ENVS.reset(options={"deal": [3, x]}), COUNT),
     "set_state": (ENV.set_state, ()),
+    "set_state deal": (lambda x: ENV.set_state({**SAVED, "deal": x}), (*NONE, *COUNT)),
     "set_options": (of_many("set_options"), (*NONE, dict, list)),
     "dtype": (lambda x: DictObservation(ENV, dtype=x), NONE),
 }

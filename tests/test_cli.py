@@ -124,12 +124,6 @@ def test_show_accepts_names_titles_and_ids(screen: Screen) -> None:
     assert screen("show", "zebra", "--deal", "5", "--text") == start("zebra", deal=5).position() + "\n"
 
 
-def test_show_accepts_deals_of_other_programs(screen: Screen) -> None:
-    pytest.importorskip("pysol_cards")
-    for deal in ("ms:1", "pysol:1"):
-        assert "\nt1: JD " in screen("show", "eights-down", "--deal", deal, "--text")
-
-
 @pytest.mark.parametrize("variant", ONE_PER_RULE.values(), ids=ONE_PER_RULE)
 def test_every_board_shows_each_card_in_its_column(variant: Any) -> None:
     env = start(variant, deal=11)
@@ -158,12 +152,6 @@ def test_every_board_shows_each_card_in_its_column(variant: Any) -> None:
         if not (legal := env.legal_actions()):
             break
         env.step(int(chance.choice(legal)))
-
-
-@pytest.mark.parametrize("name", ["eighty-thieves", "triple-freecell"])
-def test_the_widest_boards_have_80_columns(name: str) -> None:
-    board = render_ansi(parse_position(start(name, deal=1).position(), PUBLISHED[name]))
-    assert max(map(len, board.split("\n"))) <= 80
 
 
 def test_color_changes_nothing_but_color() -> None:
@@ -235,17 +223,14 @@ def test_ctrl_c_prints_how_to_continue(screen: Screen, monkeypatch: pytest.Monke
     assert last_position(out) == start("forty-thieves", deal=0).position()
 
 
-@pytest.mark.parametrize(
-    ("line", "answer"),
-    [
-        ("hello", "forty-thieves has no action 'hello', allowed:"),
-        ("u", "there is no move to take back"),
-        ("t1>t2 draw", "t1>t2 is not legal here; ? lists the legal moves"),
-    ],
-)
-def test_unknown_moves_change_nothing(screen: Screen, line: str, answer: str) -> None:
-    out = screen("play", "forty-thieves", "--deal", "3", lines=f"{line}\n")
-    assert answer in out and out.count("foundations  ") == 1
+def test_unknown_moves_change_nothing(screen: Screen) -> None:
+    out = screen("play", "forty-thieves", "--deal", "3", lines="hello\nu\nt1>t2 draw\n")
+    for answer in (
+        "forty-thieves has no action 'hello', allowed:",
+        "there is no move to take back",
+        "t1>t2 is not legal here; ? lists the legal moves",
+    ):
+        assert answer in out
     assert last_position(out) == start("forty-thieves", deal=3).position()
 
 
@@ -310,9 +295,7 @@ def test_errors_name_the_value_and_what_is_allowed(screen: Screen, args: list[st
     assert all(word in error for word in words), error
 
 
-@pytest.mark.parametrize(
-    "args", [[], ["deal"], ["show"], ["play", "busy-aces", "--deal"], ["list", "\ud800"]]
-)
+@pytest.mark.parametrize("args", [[], ["show"], ["list", "\ud800"]])
 def test_the_parser_refuses_other_arguments(args: list[str]) -> None:
     with pytest.raises(SystemExit) as end:
         cli.main(args)
@@ -322,19 +305,18 @@ def test_the_parser_refuses_other_arguments(args: list[str]) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (None, ["No such file", "allowed: a file with position text"]),
-        (b"\xff\xfe\x00", ["it is not text; allowed: a file with position text"]),
-        (STUCK.replace("KD", "KC").encode(), ["2 copies of KC, eights-down has 1"]),
+        (None, "No such file"),
+        (b"\xff\xfe\x00", "it is not text; allowed: a file with position text"),
+        (STUCK.replace("KD", "KC").encode(), "2 copies of KC, eights-down has 1"),
     ],
 )
 def test_invalid_position_files_are_refused(
-    screen: Screen, tmp_path: Path, content: bytes | None, words: list[str]
+    screen: Screen, tmp_path: Path, content: bytes | None, words: str
 ) -> None:
     file = tmp_path / "position.txt"
     if content is not None:
         file.write_bytes(content)
-    error = screen.refuses("play", "eights-down", "--position", file)
-    assert all(word in error for word in words), error
+    assert words in screen.refuses("play", "eights-down", "--position", file)
 
 
 def test_missing_libraries_are_named(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,3 +80,12 @@ def test_every_file_names_the_same_version() -> None:
         assert found == [__version__], file
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"\n## {__version__} (" in changelog
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_an_example_is_short_on_its_page_and_has_a_run(path: Path) -> None:
+    """``make test-examples`` runs it."""
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 150
+    runs = (ROOT / ".ci" / "examples").read_text(encoding="utf-8")
+    assert re.search(rf"^run \S+ {path.stem} ", runs, flags=re.MULTILINE)
+    assert f"examples/{path.name}\n" in (ROOT / "docs/how-to/examples.md").read_text(encoding="utf-8")

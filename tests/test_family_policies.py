@@ -115,10 +115,6 @@ SHORT = {
         "hides", "Hides", decks=1, tableau=(3, 3, 1), ranks=3, face_down=(2, 2, 0), build="alternate color",
         moves="sequence", passes=0, worrying_back=True,
     ),
-    "groups": Variant(
-        "groups", "Groups", decks=1, tableau=(6, 6), ranks=3, face_down=(1, 1), build="alternate color",
-        moves="any group", spaces="kings",
-    ),
     "fills": Variant("fills", "Fills", decks=1, tableau=(1, 1, 1), ranks=3, fill="waste", passes=2),
     "wraps": Variant("wraps", "Wraps", decks=1, tableau=(3, 3), ranks=3, base=2, cells=2),
     "threes": Variant("threes", "Threes", decks=1, tableau=(1, 1), ranks=3, draw=3, passes=2),
@@ -165,30 +161,6 @@ def test_family_features_describe_a_move() -> None:
     assert after[FAMILY.unseen] == pytest.approx(7 / 12)
     assert family_of(variant, seen, "t3>t1") == {"breaks": 1}
     assert family_of(variant, seen, "t2>f") == {"frees_home": 1}
-
-    variant, seen, _ = read(
-        "groups",
-        "variant: groups|foundations: C 0 D 0 H 0 S 0|t1: (2D) 2H AS AH 3C 2C|t2: (3S) 2S AD 3D AC 3H",
-    )
-    assert family_of(variant, seen, "t2x4>t1") == {
-        "breaks": 1,
-        "frees_fitting": 1,  # the 2S under it, onto the 3H that went
-        "out_of_order": round(3 / 13, 3),
-    }
-
-    variant, seen, _ = read(
-        "fills",
-        "variant: fills|stock: 3H 2C AC 3C 3D AH 2S|waste: 2H 3S|redeals: 1|foundations: C 0 D 0 H 0 S 0"
-        "|t1: AS|t2: 2D|t3: AD",
-    )
-    assert family_of(variant, seen, "t1>f") == {"fills": 1}
-    assert seen.moves[:, MOVE.source_empties].max() == 0
-    variant, seen, _ = read(
-        "threes",
-        "variant: threes|stock: 3H 2C AC 3C 3D AH AD AS 2S 2H|waste:|redeals: 1"
-        "|foundations: C 0 D 0 H 0 S 0|t1: 2D|t2: 3S",
-    )
-    assert family_of(variant, seen, "draw") == {"drawn": 1}
 
 
 def safe(name: str, position: str) -> str:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import platform
-import sys
 from pathlib import Path
 
 import pytest
 
 from benchmarks import GAMES, instructions
 from benchmarks.instructions import figures_text, main, read_totals, versions
-from benchmarks.replay import Callgrind
 
 COUNTED = dict.fromkeys(GAMES, 1000.25)
 FIGURES = dict.fromkeys(COUNTED, 1000)
@@ -59,13 +56,3 @@ def test_the_stored_figures_cover_every_measured_game() -> None:
     figures = json.loads(instructions.FIGURES.read_text(encoding="utf-8"))
     assert tuple(figures["instructions"]) == GAMES
     assert set(figures["versions"]) == set(versions())
-
-
-@pytest.mark.skipif(
-    sys.platform != "linux" or platform.machine() != "x86_64", reason="machine code of Linux on x86-64"
-)
-def test_requests_do_nothing_without_callgrind() -> None:
-    callgrind = Callgrind()
-    callgrind(callgrind.START_INSTRUMENTATION)
-    callgrind(callgrind.STOP_INSTRUMENTATION)
-    callgrind(callgrind.DUMP_STATS_AT, "busy-aces")

@@ -59,23 +59,6 @@ def changed(text: str, name: str, change: Callable[[list[str]], list[str]]) -> s
 # ------------------------------------------------------------------------------------ there and back
 
 
-def test_position_text_has_a_line_for_each_pile() -> None:
-    """Deal 7, laid out row by row, then the first four cells."""
-    assert dealt(EIGHTS) == (
-        "variant: eights-down\n"
-        "foundations: C 0 D 0 H 0 S 0\n"
-        "cells: 8C QD AC 6C -- -- -- --\n"
-        "t1: 9H KH JH 8D 7C TS\n"
-        "t2: 2H 8H TD AD KD 2C\n"
-        "t3: 4S 5C JS 7S QH 5D\n"
-        "t4: 5H 5S 2S 7D 8S 2D\n"
-        "t5: JD 4D 7H 4C KS 4H\n"
-        "t6: 6H AH 6S 3H 9C QS\n"
-        "t7: KC QC 3D AS 9D 3S\n"
-        "t8: 3C JC 9S TH TC 6D"
-    )
-
-
 @pytest.mark.parametrize("name", ALL_GAMES)
 def test_position_texts_round_trip(name: str) -> None:
     variant = ALL_GAMES[name]
@@ -107,11 +90,8 @@ def test_position_texts_round_trip(name: str) -> None:
     ("text", "words"),
     [
         ("", ("no line 'variant: name'",)),
-        ("variant:", ("no line 'variant: name'",)),
         ("nonsense", ("line 1", "'nonsense'", "'name: cards'")),
-        ("variant: forty-thieves\nt1 4C", ("line 2", "'t1 4C'", "'name: cards'")),
         ("variant: forty-thief", ("'forty-thief'", "closest: forty-thieves")),
-        ("variant: " + "k" * 1000, ("'kkk", "one of the 76 games")),
         ("variant: forty-thieves", ("no line 'stock'", "stock, waste, foundations, t1")),
         ("x" * (MAX_TEXT + 1), (str(MAX_TEXT + 1), str(MAX_TEXT))),
     ],
@@ -125,18 +105,15 @@ def test_invalid_position_texts_raise_an_error(text: str, words: tuple[str, ...]
     ("name", "line", "change", "words"),
     [
         ("forty-thieves", "t3", lambda w: w[:-1], ("103 cards, forty-thieves has 104",)),
-        ("forty-thieves", "t3", lambda w: [*w, "4C"], ("105 cards, forty-thieves has 104",)),
         ("forty-thieves", "t1", lambda w: [*w[:-2], "AS", "AS"], ("copies of AS, forty-thieves has 2",)),
         ("eights-down", "t1", lambda w: [w[1], *w[1:]], ("2 copies of", "eights-down has 1")),
         ("forty-thieves", "t3", lambda w: ["1C", *w[1:]], ("'t3'", "'1C'", "A23456789TJQK", "CDHS")),
-        ("forty-thieves", "t3", lambda w: ["X" * 5000, *w[1:]], ("'t3'", "'XXXXXXXXXXXXXXXXXXXX'")),
         ("forty-thieves", "t3", lambda w: ["??", *w[1:]], ("'t3'", "'??'", "cards")),
         ("forty-thieves", "waste", lambda w: ["??"], ("'waste'", "'??'", "cards")),
         ("forty-thieves", "stock", lambda w: ["??", *w[1:]], ("1 hidden cards of 64", "all of them or none")),
         ("forty-thieves", "waste", lambda w: ["4C"], ("65 cards, at most 64",)),
         ("forty-thieves", "t3", lambda w: w * 5, ("t3 has 20 cards, at most 16 fit",)),
         ("eights-down", "cells", lambda w: [*w, "--"], ("9 entries", "allowed: 8", "'--'")),
-        ("eights-down", "cells", lambda w: ["??", *w[1:]], ("'cells'", "'??'", "cards")),
         ("forty-thieves", "foundations", lambda w: w[:-1], ("'foundations'", "0 to 13")),
         (
             "forty-thieves",
@@ -145,7 +122,6 @@ def test_invalid_position_texts_raise_an_error(text: str, words: tuple[str, ...]
             ("'foundations'", "C -1 0", "0 to 13"),
         ),
         ("forty-thieves", "foundations", lambda w: ["C", "14", *w[2:]], ("C hold [14, 0]", "ranks 0 to 13")),
-        ("forty-thieves", "foundations", lambda w: ["C", "1", *w[2:]], ("105 cards", "104")),
     ],
 )
 def test_invalid_lines_raise_an_error(
@@ -238,6 +214,3 @@ def wrong(**fields: object) -> Position:
 def test_impossible_positions_raise_an_error(fields: dict[str, object], fault: str, refuses: Refuses) -> None:
     assert any(fault in text for text in position_faults(wrong(**fields)))
     refuses(lambda: SolitaireEnv("eights-down").reset(options={"position": wrong(**fields)}), "not possible")
-
-
-# ---------------------------------------------------------------------------------------- actions

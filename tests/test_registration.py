@@ -11,7 +11,6 @@ from functools import partial
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AsyncVectorEnv
 
 import solitaire_env
@@ -46,13 +45,6 @@ def test_each_game_has_an_id_which_makes_both_environments() -> None:
         assert env.unwrapped.variant == envs.unwrapped.variant == variant  # type: ignore[attr-defined]
         limit = envs.unwrapped.settings.max_episode_steps  # type: ignore[attr-defined]
         assert env.spec.max_episode_steps == limit == 32 * variant.cards  # type: ignore[union-attr]
-
-
-def test_spec_is_plain_data() -> None:
-    env = gym.make("Solitaire/BusyAces-v0", observation="features", moves="supermove")
-    again = gym.make(EnvSpec.from_json(env.spec.to_json()))  # type: ignore[union-attr]
-    assert again.unwrapped.settings == env.unwrapped.settings  # type: ignore[attr-defined]
-    assert again.unwrapped.variant == env.unwrapped.variant  # type: ignore[attr-defined]
 
 
 def test_the_module_form_registers_the_games() -> None:
@@ -107,16 +99,13 @@ def test_conflicting_names_and_ids_raise_an_error(refuses: Refuses) -> None:
     """Nothing is left of a refused variant."""
     register_variant(MINE)
     known, registry = variants.known_variants(), dict(gym.registry)
-    refuses(lambda: register_variant(replace(MINE, title="Another", decks=2)), "'my-own'", "another name")
-    refuses(lambda: register_variant(replace(MINE, name="other", decks=2)), MY_ID, "another title")
-    refuses(
-        lambda: register_variant(replace(MINE, name="busy-aces", title="Another")),
-        "'busy-aces'",
-        "another name",
-    )
-    refuses(
-        lambda: register_variant(replace(MINE, title="Busy Aces")), "Solitaire/BusyAces-v0", "another title"
-    )
+    for changes, words in (
+        ({"title": "Another", "decks": 2}, ("'my-own'", "another name")),
+        ({"name": "other", "decks": 2}, (MY_ID, "another title")),
+        ({"name": "busy-aces", "title": "Another"}, ("'busy-aces'", "another name")),
+        ({"title": "Busy Aces"}, ("Solitaire/BusyAces-v0", "another title")),
+    ):
+        refuses(lambda changes=changes: register_variant(replace(MINE, **changes)), *words)
     assert variants.known_variants() == known and dict(gym.registry) == registry
 
 
@@ -135,14 +124,9 @@ def test_a_name_has_priority_over_an_alias() -> None:
 def test_games_are_found_by_id(refuses: Refuses) -> None:
     for name in ("solitaire_env:Solitaire/EightsDown-v0", "eights-down", "Eights Down", "Eight Off"):
         assert env_variant(name).name == "eights-down"
-    refuses(
-        lambda: env_variant("Solitaire/BusyAce-v0"),
-        "'Solitaire/BusyAce-v0'",
-        "closest: Solitaire/BusyAces-v0",
-    )
+    refuses(lambda: env_variant("Solitaire/BusyAce-v0"), "closest: Solitaire/BusyAces-v0")
     refuses(lambda: env_variant("forty-thief"), "'forty-thief'", "forty-thieves")
     refuses(lambda: env_variant("Solitaire/" + "x" * 10_000), "'Solitaire/xxx", "one of the 76 ids")
-    refuses(lambda: env_variant(7), "is a int", "an id")  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------------------- other processes
@@ -164,3 +148,49 @@ def test_spawned_workers_know_a_custom_variant() -> None:
             expected, *_ = here.step(actions)
     finally:
         workers.close()
+
+
+# ------------------------------------------------------------------------------------ the package
+
+
+def test_dir_lists_the_public_names() -> None:
+    """Including those that are loaded on first use."""
+    names = dir(solitaire_env)
+    assert set(solitaire_env.__all__) <= set(names)
+    assert not {"import_module", "os", "Any", "TYPE_CHECKING"} & set(names)
+    for name in names:
+        assert getattr(solitaire_env, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'wings'"):
+        _ = solitaire_env.wings  # type: ignore[attr-defined]
+
+
+EXTRAS = ("stable_baselines3", "torch", "PIL", "pygame", "imageio", "imageio_ffmpeg", "moviepy", "yaml",
+          "pysol_cards", "starlette", "uvicorn", "pydantic", "scipy", "matplotlib", "rich")  # fmt: skip
+
+WITHOUT_EXTRAS = """
+import importlib, pkgutil, sys
+for name in sys.argv[1:]:
+    sys.modules[name] = None
+import solitaire_env
+for module in pkgutil.walk_packages(solitaire_env.__path__, "solitaire_env.", onerror=lambda name: None):
+    if not module.name.endswith("__main__"):
+        try:
+            importlib.import_module(module.name)
+        except Exception as error:
+            print(module.name, type(error).__name__, error)
+"""
+
+
+def test_modules_without_their_libraries_say_what_to_install() -> None:
+    """Every module of the package can be imported, or names the extra with the missing library."""
+    command = [sys.executable, "-c", WITHOUT_EXTRAS, *EXTRAS]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    lacking = dict(line.split(" ", 1) for line in lines)
+    for name, message in lacking.items():
+        assert message.startswith("ImportError ") and 'pip install "solitaire-env[' in message, (
+            name,
+            message,
+        )
+    assert "stable_baselines3" in lacking["solitaire_env.sb3"] and "[train]" in lacking["solitaire_env.sb3"]
+    assert "[render]" in lacking["solitaire_env.render.picture"]
+    assert "[web]" in lacking["solitaire_env.play.server"]

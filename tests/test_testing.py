@@ -27,12 +27,6 @@ def test_every_variant_passes(name: str) -> None:
     check_variant(ALL_GAMES[name], steps=steps if COMPILED else 10)
 
 
-def test_nothing_is_registered() -> None:
-    before = set(gym.registry)
-    check_variant(ALL_GAMES["one-pile"], steps=5)
-    assert set(gym.registry) == before
-
-
 def test_the_example_in_the_docstring_works() -> None:
     assert doctest.testmod(testing).failed == 0
 
@@ -52,13 +46,7 @@ def other_card(batch: Batch) -> None:
 
 
 def gap_in_pile(batch: Batch) -> None:
-    batch.state.rows[1, :8] = [
-        *batch.state.rows[1, 1:2],
-        0,
-        *batch.state.rows[1, :1],
-        *batch.state.rows[1, 2:6],
-        0,
-    ]
+    batch.state.rows[1, [1, 6]] = batch.state.rows[1, [6, 1]]
 
 
 @pytest.mark.parametrize(
@@ -69,10 +57,6 @@ def gap_in_pile(batch: Batch) -> None:
         (lambda b: b.state.tops.__setitem__((1, 0), 4), "tops: [4, "),
         (lambda b: b.state.runs.__setitem__((1, 0), 6), "runs: [6, "),
         (lambda b: b.state.home.__setitem__(1, 1), "home: 1, a rebuild gives 0"),
-        (lambda b: b.state.spaces.__setitem__(1, 1), "spaces: 1, a rebuild gives 0"),
-        (lambda b: b.state.empty_cells.__setitem__(1, 3), "empty_cells: 3, a rebuild gives 4"),
-        (lambda b: b.state.stock.__setitem__(1, 3), "stock: 3, a rebuild gives 0"),
-        (lambda b: b.state.waste.__setitem__(1, 3), "waste: 3, a rebuild gives 0"),
         (lambda b: b.state.mask.__setitem__((1, 16), 0), "mask: t1>c is 0, a rebuild gives 1"),
         (lambda b: b.state.status.__setitem__(1, STUCK), "status: 2, a rebuild gives 0"),
     ],

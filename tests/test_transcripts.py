@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solitaire_env.core.layout import action_layout
-from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import evaluate
 from solitaire_env.notation import action_text
 from solitaire_env.transcripts import (
@@ -103,14 +102,6 @@ def test_transcripts_round_trip(name: str) -> None:
 def get_shape(variant: Variant) -> Variant:
     """The game with other house rules than those that were played."""
     return variant.with_rules(build="same suit", spaces="none", moves="one card")
-
-
-@pytest.mark.parametrize("name", THE_FIVE)
-def test_recorded_games_are_replayed(name: str) -> None:
-    """The recorded games in the format for exchange."""
-    transcript = recorded_game(name)
-    assert parse_transcript(format_transcript(transcript)) == transcript
-    assert path_of(name).read_text().endswith(f"\n{replayed(transcript)}\n")
 
 
 def test_results_are_won_stuck_or_truncated() -> None:
@@ -238,13 +229,9 @@ def test_invalid_texts_raise_an_error(refuses: Refuses) -> None:
     refuses(lambda: parse_transcript(hidden), "'stock' has '??'")
 
 
-@pytest.mark.parametrize("name", ["", "a\nb", " a", "a\x00", "\ud800"])
+@pytest.mark.parametrize("name", ["", "a\nb", "\ud800"])
 def test_the_name_of_a_policy_is_one_line(name: str, refuses: Refuses) -> None:
     refuses(lambda: format_transcript(replace(won_game(), policy=name)), "policy", "a line of text")
-    if name:
-        refuses(
-            lambda: evaluate(print, "busy-aces", [1], name=name, transcripts=True), "policy", "a line of text"
-        )
 
 
 DAMAGED = [
@@ -271,11 +258,6 @@ def cut(game: Transcript, steps: int, **changes: Any) -> Transcript:
     ("change", "words"),
     [
         (lambda g: replace(g, deal=5), ["step 0", "'cells: TD AD", "deal 5"]),
-        (lambda g: replace(g, start=g.start.replace("2H", "??")), ["'??'"]),
-        (
-            lambda g: replace(g, variant=g.variant.with_rules(spaces="none")),
-            ["step 26, 'c3>s'", "no action 'c3>s'"],
-        ),
         (
             lambda g: replace(g, actions=(*g.actions[:4], "t1>t2", *g.actions[5:])),
             ["step 5, 't1>t2'", "illegal"],
@@ -292,15 +274,3 @@ def test_replay_refuses_wrong_games(
     change: Callable[[Transcript], Transcript], words: list[str], refuses: Refuses
 ) -> None:
     refuses(lambda: list(replay(change(won_game()))), *words)
-
-
-def test_replay_yields_each_step() -> None:
-    game = won_game()
-    steps = list(replay(game))
-    env = SolitaireEnv("eights-down")
-    env.reset(options={"deal": game.deal})
-    for step in steps:
-        assert (step.action, step.words) == (env.parse_action(step.text), env.describe_action(step.action))
-        reward = env.step(step.action)[1]
-        assert (step.reward, step.position) == (reward, env.position())
-    assert replayed(cut(game, 5, result="truncated", cards_home=3)) == steps[4].position

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import inspect
 import pickle
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from solitaire_env import vector
 from solitaire_env.core.batch import IllegalActionError
@@ -19,11 +18,10 @@ from solitaire_env.core.deals import RESERVED_DEALS
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.family import FamilyVectorEnv
 from solitaire_env.testing import check_state
-from solitaire_env.util.messages import shown
 from solitaire_env.vector import SolitaireVectorEnv
-from tests.comparing import check_vector
+from tests.comparing import check_vector, expect_results
 from tests.conftest import Refuses
-from tests.games import ALL_GAMES, ONE_PER_RULE
+from tests.games import ALL_GAMES
 
 MODES = list(AutoresetMode)
 
@@ -36,6 +34,10 @@ def started(num_envs: int = 3, name: str = "busy-aces", **arguments: Any) -> Sol
 
 def legal(env: SolitaireVectorEnv, rng: np.random.Generator) -> np.ndarray[Any, Any]:
     return np.array([rng.choice(np.flatnonzero(mask)) for mask in env.action_masks()])
+
+
+def states(env: SolitaireVectorEnv) -> list[dict[str, Any]]:
+    return [env.batch.get_state(row) for row in range(env.num_envs)]
 
 
 def test_the_example_of_the_docstring_works() -> None:
@@ -66,12 +68,6 @@ def test_games_equal_single_environments(keywords: dict[str, Any], mode: Autores
     """Including final observations and infos; short packs are often won and stuck."""
     for name in ("short-4, same suit, any, sequence", "short-3, same suit, none, one card"):
         check_vector(ALL_GAMES[name], mode, seed=3, steps=60, **keywords)
-
-
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
-@pytest.mark.parametrize("name", ONE_PER_RULE)
-def test_published_games_equal_single_environments(name: str, mode: AutoresetMode) -> None:
-    check_vector(ONE_PER_RULE[name], mode, seed=1, steps=80, max_episode_steps=33)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
@@ -215,21 +211,63 @@ def test_reset_mask_resets_only_some_games() -> None:
         ({"deal": 1, "position": ""}, ("'deal' and 'position'",)),
         ({"deal": [1, 2]}, ("2 deals", "each of the 3 games")),
         ({"deal": [1, 2, -3]}, ("-3", "0 to 2**63 - 1")),
+        ({"deal": [1, 2, "../../x"]}, ("'ms:N'",)),
+        ({"position": ["", "", ""]}, ("variant",)),
         ({"position": ["", ""]}, ("2 positions", "each of the 3 games")),
         ({"reset_mask": [True] * 3}, ("[True, True, True]", "a bool array of shape (3,)")),
         ({"reset_mask": np.zeros(3, dtype=bool)}, ("not all False",)),
     ],
 )
 def test_invalid_options_raise_an_error(options: Any, words: tuple[str, ...], refuses: Refuses) -> None:
+    """They are read before anything is dealt or seeded."""
     env = started()
-    texts = [env.position(row) for row in range(3)]
-    refuses(lambda: env.reset(options=options), *words)
-    assert [env.position(row) for row in range(3)] == texts
+    before = states(env)
+    refuses(lambda: env.reset(seed=5, options=options), *words)
+    assert states(env) == before
 
 
 @pytest.mark.parametrize("seed", [1.5, "ab", [1, 2], [1, 2, "x"], [[1], [2], [3]]])
 def test_invalid_seeds_raise_an_error(seed: Any, refuses: Refuses) -> None:
     refuses(lambda: started().reset(seed=seed), "None, a whole number", "each of the 3 games")
+
+
+def options_of(start: str) -> dict[str, Any]:
+    if start == "name":
+        pytest.importorskip("pysol_cards")
+    env = SolitaireEnv("busy-aces")
+    env.reset(options={"deal": 7})
+    env.step(0)
+    return {
+        "number": {"deal": 7},
+        "name": {"deal": "ms:617"},
+        "hidden position": {"position": env.position(hidden=True)},
+    }[start]
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
+@pytest.mark.parametrize("start", ["number", "name", "hidden position"])
+def test_rows_may_start_in_different_ways(start: str, mode: AutoresetMode) -> None:
+    """Gymnasium's vector environment accepts the infos, and the native one has the same."""
+    options = options_of(start)
+    arguments: dict[str, Any] = {"max_episode_steps": 2}
+    theirs = SyncVectorEnv([lambda: gym.make("Solitaire/BusyAces-v0", **arguments)] * 2, autoreset_mode=mode)
+    ours = gym.make_vec("Solitaire/BusyAces-v0", num_envs=2, autoreset_mode=mode, **arguments)
+    expected: Any = theirs.reset(seed=3)
+    expect_results("at reset", expected, ours.reset(seed=3))
+    for row in (1, 0):
+        mask = np.arange(2) == row
+        expected, got = (
+            envs.reset(options={**options, "reset_mask": mask.copy()}) for envs in (theirs, ours)
+        )
+        expect_results("at reset of one", expected, got)
+        for step in range(3):
+            if mode is AutoresetMode.DISABLED and step == 2:
+                expected, got = (envs.reset(seed=4) for envs in (theirs, ours))
+            else:
+                expected, got = (envs.step(np.zeros(2, dtype=np.int64)) for envs in (theirs, ours))
+            expect_results(f"at step {step}", expected, got)
+            for info in (expected[-1], got[-1]):
+                assert info["deal"].dtype == np.int64 and info["_deal"].all()
 
 
 # ------------------------------------------------------------------------------------------ steps
@@ -239,10 +277,8 @@ def test_invalid_seeds_raise_an_error(seed: Any, refuses: Refuses) -> None:
     ("actions", "words"),
     [
         ([0, 0, -1], ("-1", "0..170")),
-        ([0, 0], ("(2,)", "(3,) whole numbers")),
         ([[0, 0, 0]], ("(1, 3)", "(3,) whole numbers")),
         ([0.0, 0.0, 0.0], ("float64", "(3,) whole numbers")),
-        (None, ("(3,) whole numbers",)),
         ([[0], [0, 1], 2], ("(3,) whole numbers",)),
         (np.array([2**64 - 1, 0, 0], dtype=np.uint64), ("0..170",)),
     ],
@@ -331,16 +367,11 @@ def test_copied_rows_continue_like_their_sources(
             env.reset(options={"reset_mask": batch.ended.copy()})
     env.reset(options={"reset_mask": np.arange(6) == 1, "position": env.position(0)})
     env.step(legal(env, rng))
-    arrays = {name: value for name, value in vars(batch).items() if isinstance(value, np.ndarray)}
-    for name in ("everyone", "_actions", "_todo"):
-        del arrays[name]
-    kept = [*batch.state, *batch.events, *arrays.values()]
-    expected = [array.copy() for array in kept]
-    for array in expected:
-        array[targets] = array[sources]
+    expected = states(env)
+    for source, target in zip(sources, targets, strict=True):
+        expected[target] = env.get_state(source)
     env.copy_rows(sources, targets)
-    for array, right in zip(kept, expected, strict=True):
-        np.testing.assert_array_equal(array, right)
+    assert states(env) == expected
     assert check_state(env) == []
     for _ in range(30 if targets else 0):
         pairs = [(s, t) for s, t in zip(sources, targets, strict=True) if s not in targets]
@@ -386,69 +417,12 @@ def test_invalid_copies_raise_an_error(
     np.testing.assert_array_equal(env.batch.state.rows, before)
 
 
-# ------------------------------------------------------------------------------------ rows
-
-ROWS = {"row", "rows", "sources", "targets"}
-METHODS = {
-    name: [parameter for parameter in inspect.signature(method).parameters if parameter in ROWS]
-    for name, method in inspect.getmembers(SolitaireVectorEnv, inspect.isfunction)
-    if not name.startswith("_") and ROWS & set(inspect.signature(method).parameters)
-}
-ONE = [name for name, rows in METHODS.items() if rows == ["row"]]
-
-NO_NUMBERS = [None, "1", 1.0, True, np.array([1]), np.timedelta64(1)]
-
-
-def call(env: SolitaireVectorEnv, method: str, row: Any) -> Any:
-    more = [env.batch.get_state(0)] if method == "set_state" else []
-    return getattr(env, method)(row, *more)
-
-
-def states(env: SolitaireVectorEnv) -> list[dict[str, Any]]:
-    return [env.batch.get_state(row) for row in range(env.num_envs)]
-
-
-def test_every_method_that_takes_rows_is_tested() -> None:
-    """See below."""
-    assert sorted(ONE) == ["deal", "get_state", "position", "set_state"]
-    assert sorted(set(METHODS) - set(ONE)) == ["copy_rows"]
-
-
-@pytest.mark.parametrize("row", NO_NUMBERS, ids=shown)
-@pytest.mark.parametrize("method", ONE)
-def test_rows_of_other_types_raise_an_error(method: str, row: Any, refuses: Refuses) -> None:
-    env = started()
-    before = states(env)
-    refuses(lambda: call(env, method, row), f"is a {type(row).__name__}", "a whole number from 0 to 2")
-    assert states(env) == before and check_state(env) == []
-
-
-@pytest.mark.parametrize("row", [-1, 3, -(10**5000), np.uint64(2**64 - 1)], ids=shown)
-@pytest.mark.parametrize("method", ONE)
-def test_rows_out_of_range_raise_an_error(method: str, row: Any, refuses: Refuses) -> None:
-    env = started()
-    before = states(env)
-    refuses(lambda: call(env, method, row), "there is no game", "0..2")
-    assert states(env) == before
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_rows_before_reset_raise_an_error(method: str) -> None:
+def test_rows_before_reset_raise_an_error() -> None:
     """There are no games yet."""
     env = SolitaireVectorEnv(2, "busy-aces")
-    arguments = {"copy_rows": ([0], [1]), "set_state": (0, started().get_state(0))}.get(method, (0,))
+    saved = started().get_state(0)
+    for call in (env.deal, env.get_state, env.position, lambda row: env.set_state(row, saved)):
+        with pytest.raises(gym.error.ResetNeeded, match=r"reset\(\)"):
+            call(0)
     with pytest.raises(gym.error.ResetNeeded, match=r"reset\(\)"):
-        getattr(env, method)(*arguments)
-
-
-def test_an_invalid_start_changes_no_game(refuses: Refuses) -> None:
-    """Deals and positions are read before anything is dealt or seeded."""
-    env = started()
-    before = states(env)
-    for options, words in (
-        ({"deal": [1, 2, "../../x"]}, "'ms:N'"),
-        ({"deal": np.array([1, 2, -3])}, "0 to 2**63 - 1"),
-        ({"position": [env.position(0), env.position(1), ""]}, "variant"),
-    ):
-        refuses(lambda options=options: env.reset(seed=5, options=options), words)
-        assert states(env) == before
+        env.copy_rows([0], [1])

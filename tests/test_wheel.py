@@ -88,14 +88,6 @@ def test_plays_the_stored_games_without_torch(python: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_watch_runs(python: Path, tmp_path: Path) -> None:
-    words = ("watch", "busy-aces", "--policy", "shipped", "--deal", "0", "--transcript", "game.txt")
-    printed = run(python, "-m", "solitaire_env", *words, cwd=tmp_path)
-    assert "deal 0, played by shipped" in printed and "Won" in printed
-    assert "policy: shipped" in (tmp_path / "game.txt").read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
 def test_serve_answers(python: Path, tmp_path: Path) -> None:
     """The page, and a hint of the policy."""
     words = ("-m", "solitaire_env", "serve", "--port", "0", "--policy", "shipped")

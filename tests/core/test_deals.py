@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from dataclasses import replace
 
@@ -179,13 +178,9 @@ def test_a_reserved_deal_is_skipped() -> None:
         (-1, "0 to 2**63 - 1"),
         (2**63, "0 to 2**63 - 1"),
         (True, "a whole number"),
-        (1.5, "a whole number"),
-        (None, "a whole number"),
-        ([1], "a whole number"),
         ("", "a whole number, 'ms:N' or 'pysol:N'"),
-        ("7", "a whole number, 'ms:N' or 'pysol:N'"),
+        ("ms:1\n", "a whole number, 'ms:N' or 'pysol:N'"),
         ("ms:-1", "a whole number, 'ms:N' or 'pysol:N'"),
-        ("ms: 1", "a whole number, 'ms:N' or 'pysol:N'"),
         ("ms:0", "ms:1 to ms:8589934591"),
         ("ms:8589934592", "ms:1 to ms:8589934591"),
         ("pysol:0", "pysol:1 to pysol:99999999999999999999"),
@@ -196,21 +191,8 @@ def test_invalid_deals_raise_an_error(deal: object, allowed: str, refuses: Refus
     refuses(lambda: deal_order(BY_DECKS[1], deal), repr(deal)[:20], allowed)
 
 
-def test_errors_shorten_long_values(refuses: Refuses) -> None:
-    refuses(lambda: deal_order(SHORT, "ms:" * 1000), "'ms:ms:", "'pysol:N'")
-    refuses(lambda: deal_order(SHORT, 10**5000), "a number of 16610 bits", "0 to 2**63 - 1")
-    refuses(lambda: deal_order(SHORT, [0] * 100_000), "[0, 0,", "is a list", "a whole number")
-
-
 def test_a_short_pack_refuses_deals_of_other_programs(refuses: Refuses) -> None:
     refuses(lambda: deal_order(SHORT, "ms:1"), "'ms:1'", "short has 3 ranks")
-
-
-def test_deals_of_other_programs_name_the_missing_extra(
-    monkeypatch: pytest.MonkeyPatch, refuses: Refuses
-) -> None:
-    monkeypatch.setitem(sys.modules, "pysol_cards.cards", None)
-    refuses(lambda: deal_order(BY_DECKS[1], "ms:1"), "'ms:1'", "pip install 'solitaire-env[deals]'")
 
 
 def test_deals_of_other_programs_support_three_decks() -> None:

@@ -7,13 +7,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated, NamedTuple
 
 import numpy as np
 import pytest
 
 from solitaire_env.core import Batch, GameSpec, library, make_rules
-from solitaire_env.core.native import Float64, Int64, kernel, signature_of
 from solitaire_env.core.rules.derive import derive_rows
 from solitaire_env.core.rules.moves import decode_action
 from solitaire_env.core.rules.state import State
@@ -31,25 +29,6 @@ def two_games() -> tuple[State, np.ndarray]:
 
 
 # ----------------------------------------------------------------------------------------- checks
-
-
-class Pair(NamedTuple):
-    first: Annotated[Int64, "n"]
-    second: Annotated[Float64, "n 2"]
-
-
-@kernel
-def total(pair: Pair, factor: float, more: int) -> float:
-    return float(pair.first.sum() + pair.second.sum()) * factor + more
-
-
-def test_a_signature_is_what_the_annotations_declare() -> None:
-    [(name, pair), (_, factor), (_, more)], results = signature_of(total.function)
-    assert (name, factor, more, results) == ("pair", float, int, (float,))
-    assert [str(kind) for _, kind in pair.fields] == [
-        "a C-contiguous int64 array [n]",
-        "a C-contiguous float64 array [n, 2]",
-    ]
 
 
 @pytest.mark.parametrize(

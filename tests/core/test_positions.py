@@ -4,74 +4,45 @@ interface.
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Any, Protocol
+from typing import Any
 
-import gymnasium as gym
-import numpy as np
 import pytest
 
-from tests.conftest import Refuses
-from tests.positions import CASES, FOLDER, TOPICS, Case, Then, fill, read_cases
+from solitaire_env.core.layout import PLAYING, STUCK, WON
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.variants import get_variant
+from tests.positions import CASES, FOLDER, TOPICS, Case, fill
 from tests.reference import GAMES, ReferenceGame, ReferenceRules
 
-IDS = {name: "Solitaire/" + name.title().replace("-", "") + "-v0" for name in GAMES}
 PAIRS = [pytest.param(case, game, id=f"{game}: {case.id}") for case in CASES for game in case.games.split()]
-
-
-class Game(Protocol):
-    """The interface for checking a position."""
-
-    def legal_actions(self) -> list[str]: ...
-    def status(self) -> str: ...
-    def text(self) -> str: ...
-    def play(self, action: str) -> None: ...
+STATUS = {PLAYING: "playing", WON: "won", STUCK: "stuck"}
 
 
 class EngineGame:
-    """A game of the package, played in the single environment."""
+    """A game of the package, played in the single environment, with the methods of a reference game."""
 
     def __init__(self, game: str, options: dict[str, Any], text: str) -> None:
-        self.env: Any = gym.make(f"solitaire_env:{IDS[game]}", on_invalid="raise", **options).unwrapped
-        _, info = self.env.reset(options={"position": text})
-        self.mask = info["action_mask"]
-        self.ended = ""
-        if self.mask.all():
-            # The mask of a finished position is all ones; its first step shows how it ended.
-            self._step(0)
-            assert self.ended, f"every action is legal, and a step does not end the game, in\n{text}"
-
-    def _step(self, action: int) -> None:
-        _, _, terminated, _, info = self.env.step(action)
-        self.mask = info["action_mask"]
-        if terminated:
-            self.ended = "won" if info["is_success"] else "stuck"
+        self.env = SolitaireEnv(get_variant(game).with_rules(**options), on_invalid="raise")
+        self.env.reset(options={"position": text})
+        self.text = self.env.position
 
     def legal_actions(self) -> list[str]:
-        if self.ended:
-            assert self.mask.all(), f"a finished game masks actions, in\n{self.text()}"
-            return []
-        return [self.env.action_text(action) for action in np.flatnonzero(self.mask)]
+        return [self.env.action_text(action) for action in self.env.legal_actions()]
 
     def status(self) -> str:
-        return self.ended or "playing"
-
-    def text(self) -> str:
-        return str(self.env.position())
+        return STATUS[int(self.env.batch.state.status[0])]
 
     def play(self, action: str) -> None:
-        assert not self.ended, f"{action} after the end, in\n{self.text()}"
-        self._step(self.env.parse_action(action))
+        self.env.step(self.env.parse_action(action))
 
 
-def check(case: Case, game: Game, rules: ReferenceRules) -> None:
+def check(case: Case, game: EngineGame | ReferenceGame, rules: ReferenceRules) -> None:
     """Check a game at the position of a case, and after the actions of the case."""
     played: list[str] = []
-    for expected in (case, *case.then):
-        if isinstance(expected, Then):
-            for action in expected.play.split():
-                game.play(action)
-                played.append(action)
+    for expected in case.expected:
+        for action in expected.play.split():
+            game.play(action)
+            played.append(action)
         if complaints := expected.complaints(game.legal_actions(), game.status(), game.text(), rules):
             pytest.fail(
                 "\n".join([*complaints, f"after: {' '.join(played) or 'nothing'}", game.text()]),
@@ -81,23 +52,7 @@ def check(case: Case, game: Game, rules: ReferenceRules) -> None:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_games_are_the_published_ones(game: str) -> None:
-    env: Any = gym.make(f"solitaire_env:{IDS[game]}").unwrapped
-    assert ReferenceRules.of(env.variant) == GAMES[game]
-
-
-@pytest.mark.parametrize(("case", "game"), PAIRS)
-def test_positions_are_possible(case: Case, game: str) -> None:
-    """No test uses a position that the game cannot have."""
-    rules = case.rules(game)
-    text = fill(f"variant: {game}|{case.position}", rules)
-    position = ReferenceGame.from_text(text, rules)
-    assert position.text() == text
-    assert Counter(position.cards()) == Counter(rules.pack())
-    assert len(position.stock) + len(position.waste) <= rules.stock_size
-    assert len(position.cells) == rules.cells
-    assert [len(piles) for piles in position.foundations.values()] == [rules.decks] * 4
-    for pile, dealt in zip(position.tableau, rules.tableau, strict=True):
-        assert len(pile) <= dealt + rules.ranks - 1
+    assert ReferenceRules.of(get_variant(game)) == GAMES[game]
 
 
 @pytest.mark.parametrize(("case", "game"), PAIRS)
@@ -117,14 +72,3 @@ def test_the_engine_agrees(case: Case, game: str) -> None:
 
 def test_every_file_is_read() -> None:
     assert sorted(TOPICS) == sorted(path.stem for path in FOLDER.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("t1 KH 8S", ["title", "has no colon"]),
-        ("games: eights-down", ["title", "'games' is written twice"]),
-    ],
-)
-def test_invalid_lines_raise_an_error(line: str, words: list[str], refuses: Refuses) -> None:
-    refuses(lambda: read_cases(f"# comment\ntitle\n  games: forty-thieves\n  {line}\n"), *words)

@@ -119,17 +119,6 @@ def streams_of(seeds: range) -> npt.NDArray[np.uint64]:
     return batch.streams
 
 
-def test_rows_are_seeded_like_single_environments() -> None:
-    """Also in later games."""
-    for seed in (0, 12345678901234567890):
-        env = SolitaireVectorEnv(5, SHORT, autoreset_mode=AutoresetMode.SAME_STEP, max_episode_steps=1)
-        rows = [env.reset(seed=seed)[1]["deal"].tolist(), *(next_deals(env) for _ in range(20))]
-        for row in range(5):
-            alone = SolitaireEnv(SHORT)
-            first = alone.reset(seed=seed + row)[1]["deal"]
-            assert [first, *(alone.reset()[1]["deal"] for _ in range(20))] == [deals[row] for deals in rows]
-
-
 def closest(streams: npt.NDArray[np.uint64]) -> int:
     """The fewest draws after which one of the streams reaches the start of another."""
     inverse = pow(GAMMA, -1, 2**64)

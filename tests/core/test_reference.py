@@ -1,4 +1,4 @@
-"""The reference implementation by itself: its deals, actions, supermoves and counts."""
+"""The reference implementation by itself: its deals and supermoves."""
 
 from __future__ import annotations
 
@@ -8,45 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests import counts
-from tests.counts import VARIANTS, starts_of
 from tests.positions import cells, fill, run, spaces
 from tests.reference import GAMES, ReferenceGame, ReferenceRules
 
 EIGHTS, THIEVES = GAMES["eights-down"], GAMES["forty-thieves"]
-
-
-def test_the_deal_goes_row_by_row() -> None:
-    """Until each pile has its cards, then to the cells; the next card of the stock is last."""
-    rules = ReferenceRules(1, (1, 3, 2), 3, 2, "same suit", "any", "one card", ranks=3)
-    game = ReferenceGame.deal_from(rules.pack(), rules, "small")
-    assert game.text() == (
-        "variant: small\n"
-        "stock: 3S 2S AS 3H\n"
-        "waste:\n"
-        "foundations: C 0 D 0 H 0 S 0\n"
-        "cells: AH 2H --\n"
-        "t1: AC\n"
-        "t2: 2C AD 3D\n"
-        "t3: 3C 2D"
-    )
-    game.play("draw")
-    assert game.waste == ["3H"]
-
-
-def test_actions_are_in_the_documented_order() -> None:
-    """Draw, then home, to a cell, onto a pile and to a space; piles, waste and cells in each."""
-    rules = ReferenceRules(1, (2,) * 4, 3, 0, "any suit", "any", "supermove", ranks=4)
-    home = "foundations: C 2 H 2|stock: AD|waste: 4D 3C|cells: 3H AS --"
-    text = fill(f"variant: v|{home}|t1: 4C 3D|t2: 4S|t3:|t4: 4H 2D 3S 2S", rules)
-    groups = (
-        "draw",
-        "w>f c1>f c2>f",
-        "t1>c t2>c t4>c w>c",
-        "t1>t2 t4>t1 t4>t2 w>t2 c1>t2 c2>t4",
-        "t1>s t4>s t4x2>s w>s c1>s c2>s",
-    )
-    assert ReferenceGame.from_text(text, rules).legal_actions() == " ".join(groups).split()
 
 
 def names_aside(game: ReferenceGame) -> object:
@@ -110,28 +75,19 @@ def test_a_supermove_is_legal_if_and_only_if_single_moves_reach_its_position(
         assert start.text() == carried.text()
 
 
-@pytest.mark.parametrize("name", VARIANTS)
-def test_the_reference_implementation_counts_the_same(name: str) -> None:
-    """For counts that take little time."""
-    variant = VARIANTS[name]
-    for start in starts_of(name):
-        depth = sum(sum(start.unique[: n + 1]) <= 60 for n in range(len(start.unique)))
-        if depth:
-            if start.deal is None:
-                game = ReferenceGame.from_text(start.position, ReferenceRules.of(variant))
-            else:
-                game = counts.deal(variant, start.deal)
-            nodes, unique = counts.count(game, 10**12, depth)
-            assert (nodes, unique) == (start.nodes[:depth], start.unique[:depth]), start.id
-
-
-def small(**rules: Any) -> ReferenceRules:
-    return ReferenceRules(1, (2, 3), 0, 0, "same suit", "any", "one card", ranks=3, **rules)
+def small(cells: int = 0, cells_filled: int = 0, **rules: Any) -> ReferenceRules:
+    return ReferenceRules(1, (2, 3), cells, cells_filled, "same suit", "any", "one card", ranks=3, **rules)
 
 
 @pytest.mark.parametrize(
     ("rules", "order", "text"),
     [
+        (
+            small(3, 2),
+            "2C AH 3C 2D AS 3D AC 2H 3H AD 2S 3S",
+            "stock: 3S 2S AD 3H 2H|waste:|foundations: C 0 D 0 H 0 S 0|cells: 3D AC --|"
+            "t1: 2C 3C|t2: AH 2D AS",
+        ),
         (
             small(aces_home=True, face_down=2, passes=3),
             "2C AH 3C 2D AS 3D AC 2H 3H AD 2S 3S",
@@ -151,6 +107,8 @@ def small(**rules: Any) -> ReferenceRules:
     ],
 )
 def test_the_deal_follows_the_rules(rules: ReferenceRules, order: str, text: str) -> None:
-    """Cards that start at home are removed wherever they are; the last card of a pile is face up."""
+    """Row by row until each pile has its cards, then to the cells; the next card of the stock is last. Cards
+    that start at home are removed wherever they are; the last card of a pile is face up.
+    """
     dealt = ReferenceGame.deal_from(order.split(), rules, "small")
     assert dealt.text() == f"variant: small|{text}".replace("|", "\n")

@@ -2,7 +2,7 @@
 implementation.
 
 All positions that can be reached from a deal must be the same on both sides, with the same legal actions,
-successors and status. So must be the length of the shortest line to a win, if there is one.
+successors and status.
 """
 
 from __future__ import annotations
@@ -15,12 +15,8 @@ import numpy as np
 import pytest
 
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.layout import PLAY, PLAYING, make_rules
+from solitaire_env.core.layout import PLAYING, STUCK, WON, make_rules
 from solitaire_env.core.perft import successors
-from solitaire_env.core.rules.derive import derive_rows
-from solitaire_env.core.rules.state import State, make_events, make_state
-from solitaire_env.core.rules.step import step_rows
-from solitaire_env.core.shuffle import make_deals
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.notation import action_text, format_position, position_from_row
 from solitaire_env.variants import Variant
@@ -42,6 +38,7 @@ VARIANTS = {
     f"{shape.name}, {build}, {spaces}, {moves}": shape.with_rules(build=build, spaces=spaces, moves=moves)
     for shape, build, spaces, moves in product(SHAPES, *MIXES)
 } | FURTHER
+STATUS = {PLAYING: "playing", WON: "won", STUCK: "stuck"}
 MOST = 1000 if COMPILED else 60
 """Deals with more reachable positions are skipped."""
 
@@ -75,26 +72,13 @@ def can_be_compared(variant: Variant, deal: int) -> bool:
 
 
 def explore_engine(variant: Variant, deal: int) -> Space:
-    """All positions that can be reached from a deal.
-
-    Raises
-    ------
-    AssertionError
-        If the incrementally updated state differs from a rebuild from the position.
-    """
+    """All positions that can be reached from a deal, by the engine."""
     rules = make_rules(variant)
     texts = [action_text(variant, action) for action in range(rules.actions)]
-    words = ("playing", "won", "stuck")
 
     @cache
     def text(row: bytes) -> str:
         return format_position(position_from_row(variant, np.frombuffer(row, dtype=np.int8)))
-
-    def set_up(rows: np.ndarray) -> State:
-        state = make_state(rules, len(rows))
-        state.rows[:] = rows
-        derive_rows(rules, state, np.arange(len(rows)))
-        return state
 
     batch = Batch(GameSpec(variant), 1)
     batch.deal(np.array([0]), [deal])
@@ -102,40 +86,18 @@ def explore_engine(variant: Variant, deal: int) -> Space:
     level = {text(batch.state.rows[0].tobytes()): batch.state.rows[0].copy()}
     depth = 0
     while level:
-        state = set_up(np.stack(list(level.values())))
-        legal = np.flatnonzero(state.mask & (state.status == PLAYING)[:, None])
-        games, actions = np.divmod(legal, rules.actions)
-        after = set_up(state.rows[games])
-        if len(actions):
-            no_deals = make_deals(rules, [0] * rules.piles, 1)
-            everyone = np.full(len(actions), PLAY, dtype=np.int8)
-            step_rows(rules, no_deals, after, make_events(len(actions)), actions, everyone)
-        for name, stepped, fresh in zip(after._fields, after, set_up(after.rows), strict=True):
-            if len(wrong := np.argwhere(stepped != fresh)):
-                first = wrong[0, 0]
-                raise AssertionError(
-                    f"{name} of {describe(variant, deal)} after {texts[actions[first]]} in\n"
-                    f"{list(level)[games[first]]}\n"
-                    f"expected: {said(variant, name, fresh[first])}\n"
-                    f"got: {said(variant, name, stepped[first])}"
-                )
         leads_to: list[dict[str, str]] = [{} for _ in level]
         coming = {}
-        for game, action, row in zip(games.tolist(), actions.tolist(), after.rows, strict=True):
-            leads_to[game][texts[action]] = reached = text(row.tobytes())
-            coming[reached] = row
-        for name, status, to in zip(level, state.status.tolist(), leads_to, strict=True):
-            found[name] = View(depth, words[status], to)
+        for parents, actions, after in successors(rules, np.stack(list(level.values()))):
+            for parent, action, row in zip(parents.tolist(), actions.tolist(), after, strict=True):
+                leads_to[parent][texts[action]] = reached = text(row.tobytes())
+                coming[reached] = row
+        for (name, row), to in zip(level.items(), leads_to, strict=True):
+            batch.set_row(0, row)
+            found[name] = View(depth, STATUS[int(batch.state.status[0])], to)
         level = {name: row for name, row in coming.items() if name not in found}
         depth += 1
     return found
-
-
-def said(variant: Variant, field: str, value: np.ndarray) -> str:
-    """An entry of the engine's state, a mask as action texts."""
-    if field != "mask":
-        return str(value)
-    return " ".join(action_text(variant, action) for action in np.flatnonzero(value))
 
 
 def explore_reference(variant: Variant, deal: int) -> Space:
@@ -160,26 +122,15 @@ def explore_reference(variant: Variant, deal: int) -> Space:
     return found
 
 
-def describe(variant: Variant, deal: int) -> str:
-    return f"{variant.name} ({variant.build}, {variant.spaces}, {variant.moves}), deal {deal}"
-
-
-def compare(variant: Variant, deal: int) -> tuple[int, int | None]:
-    """The number of reachable positions, and the length of the shortest line to a win.
-
-    Raises
-    ------
-    AssertionError
-        With the first position that differs, and the description of each side.
-    """
+def compare(variant: Variant, deal: int) -> None:
+    """Compare the reachable positions of a deal."""
     got, expected = explore_engine(variant, deal), explore_reference(variant, deal)
-    where = describe(variant, deal)
+    where = f"{variant.name} ({variant.build}, {variant.spaces}, {variant.moves}), deal {deal}"
     for name, view in expected.items():
         assert name in got, f"position of {where} not reached:\n{name}"
         for word, one, other in zip(View._fields, view, got[name], strict=True):
             assert one == other, f"{word} of {where}, in\n{name}\nexpected: {one}\ngot: {other}"
     assert len(got) == len(expected), f"{len(got)} positions of {where} reached, expected {len(expected)}"
-    return len(got), min((view.depth for view in got.values() if view.status == "won"), default=None)
 
 
 @pytest.mark.parametrize(
@@ -192,5 +143,4 @@ def compare(variant: Variant, deal: int) -> tuple[int, int | None]:
 )
 def test_reachable_positions_are_the_same(name: str) -> None:
     variant = VARIANTS[name]
-    positions, _ = compare(variant, next(filter(partial(can_be_compared, variant), count())))
-    assert positions > 0
+    compare(variant, next(filter(partial(can_be_compared, variant), count())))

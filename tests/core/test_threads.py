@@ -1,14 +1,11 @@
 """Work on several threads."""
 
-import multiprocessing
 import threading
 
-import numpy as np
 import pytest
 
-from solitaire_env.core import Batch, GameSpec, IllegalActionError, run_parts, split_evenly
+from solitaire_env.core import run_parts, split_evenly
 from solitaire_env.core.threads import threads_for
-from solitaire_env.variants import get_variant
 
 
 @pytest.fixture(autouse=True, params=[1, 2])
@@ -58,29 +55,7 @@ def test_slices_cover_all_games_once(count, threads):
     assert len(slices) == 1 or all(part.stop - part.start >= 16 for part in slices)
 
 
-def _square_in_child(numbers):
-    return run_parts(lambda n: n * n, numbers)
-
-
-@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_a_forked_process_creates_its_own_threads(threads):
-    run_parts(str, range(4))
-    with multiprocessing.get_context("fork").Pool(1) as pool:
-        assert pool.apply_async(_square_in_child, ([1, 2, 3],)).get(60) == [1, 4, 9]
-
-
 @pytest.mark.parametrize(("games", "expected"), [(1, 1), (2047, 1), (2048, 2), (9999, 4)])
 def test_the_thread_count_depends_on_the_number_of_games(games, expected, monkeypatch):
     monkeypatch.setattr("solitaire_env.core.threads.get_num_threads", lambda: 4)
     assert threads_for(games) == expected
-
-
-def test_playing_an_illegal_action_raises_an_error():
-    batch = Batch(GameSpec(get_variant("busy-aces")), 2)
-    batch.deal(np.arange(2), [0, 1])
-    illegal = int(batch.state.mask[1].argmin())
-    before = batch.state.rows.copy()
-    with pytest.raises(IllegalActionError):
-        batch.play(np.array([1]), np.array([illegal]))
-    assert (batch.state.rows == before).all()

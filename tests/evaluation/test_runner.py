@@ -11,7 +11,6 @@ from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.evaluation import Decisions, Runner
-from solitaire_env.policies.linear import load_linear
 from solitaire_env.policies.random import Random
 from solitaire_env.variants import get_variant
 from tests.games import COMPILED
@@ -51,17 +50,3 @@ def test_the_view_is_that_of_the_current_position(shown: dict[str, Any]) -> None
     ends = [end for ended in runner.play(range(12)) for end in ended]
     assert sorted(end.start for end in ends) == list(range(12))  # type: ignore[type-var]
     assert several > 0 or "moves" not in shown
-
-
-def test_recorded_moves_are_the_single_moves() -> None:
-    spec = GameSpec(BUSY_ACES)
-    played: dict[int, list[int]] = {}
-
-    def observe(decisions: Decisions, runner: Runner) -> None:
-        for place, row in enumerate(decisions.rows.tolist()):
-            played.setdefault(int(runner.numbers[row]), []).extend(decisions.singles_of(place))
-
-    runner = Runner(load_linear(spec), spec, num_envs=2, record=True, observe=observe)
-    for end in [end for ended in runner.play(range(3)) for end in ended]:
-        assert [move.action for move in end.moves] == played[end.number]
-        assert len(end.moves) == end.steps

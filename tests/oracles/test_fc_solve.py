@@ -10,16 +10,15 @@ from agents.reports.solver_results import solver_results
 from solitaire_env.core.deals import Deal
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import parse_position
-from solitaire_env.registration import env_id
 from solitaire_env.variants import Variant, get_variant
 from tests.oracles.fc_solve import (
+    EIGHT_OFF,
     TO_COUNT,
     TO_WIN,
     Answer,
     Impossible,
     ask,
     board_text,
-    make_env,
     read_answer,
     read_impossible,
     replay,
@@ -43,32 +42,34 @@ def play_all(deals: list[Deal], **rules: str) -> tuple[Counter[str], set[Deal]]:
     """Replay fc-solve's solutions; return the number of moves of each kind, and the deals that it cannot win.
     Those that it calls impossible must have no win among all their positions.
     """
-    env = make_env(**rules)
+    env = SolitaireEnv(EIGHT_OFF.with_rules(**rules), on_invalid="raise")  # type: ignore[arg-type]
     kinds: Counter[str] = Counter()
     impossible = set()
     for deal in deals:
         env.reset(options={"deal": deal})
-        answer = read_answer(ask(env.unwrapped.variant, board_text(shown(env)), *TO_WIN))
+        answer = read_answer(ask(env.variant, board_text(shown(env)), *TO_WIN))
         assert answer.verdict != "given up", f"deal {deal}: fc-solve gives up"
         if answer.verdict == "won":
             kinds += replay(env, deal, answer.moves)
         else:
             impossible.add(deal)
-            found = search(parse_position(env.unwrapped.position()))
+            found = search(parse_position(env.position()))
             assert found.line is None, f"deal {deal}: fc-solve calls it impossible, our search wins it"
             assert found.ended, f"deal {deal}: fc-solve calls it impossible, our search does not end"
     return kinds, impossible
 
 
-def test_the_evaluation_deals_are_solved() -> None:
-    """Of the first deals of the standard evaluation set of Eights Down two cannot be won."""
-    _, impossible = play_all(list(range(260)))
-    assert impossible == {239, 251}
-
-
-def test_microsofts_deals_are_solved() -> None:
-    _, impossible = play_all([f"ms:{number}" for number in range(430, 530)])
-    assert impossible == {"ms:465"}
+@pytest.mark.parametrize(
+    ("deals", "expected"),
+    [
+        (list(range(260)), {239, 251}),  # of the standard evaluation set
+        ([f"ms:{number}" for number in range(430, 530)], {"ms:465"}),
+    ],
+    ids=["numbers", "Microsoft's"],
+)
+def test_eights_down_is_solved(deals: list[Deal], expected: set[Deal]) -> None:
+    _, impossible = play_all(deals)
+    assert impossible == expected
 
 
 @pytest.mark.parametrize("rules", RULES[1:], ids=lambda rules: ", ".join(rules.values()))
@@ -90,7 +91,7 @@ def test_house_rules_are_solved(rules: dict[str, str]) -> None:
 def test_related_games_are_solved(game: str, deals: list[Deal], impossible: int) -> None:
     """Each solution is replayed to the win; the stored results of our solver agree."""
     variant = get_variant(game)
-    env = make_env(env_id(variant))
+    env = SolitaireEnv(variant, on_invalid="raise")
     ours = solver_results().get(game, {})
     verdicts: Counter[str] = Counter()
     for deal in deals:

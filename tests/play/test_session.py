@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.core.cards import FACE_DOWN
 from solitaire_env.play.session import Session, new_session
 from solitaire_env.variants import get_variant
@@ -41,14 +40,6 @@ def test_moves_are_described_taken_back_and_redone_until_another_is_played() -> 
     assert game.undone == []
     with pytest.raises(ValueError, match="move is 2, allowed: 0 to 1"):
         game.go_to(2)
-
-
-def test_illegal_moves_change_nothing() -> None:
-    game = session("forty-thieves", 3)
-    start = game.env.position()
-    with pytest.raises(IllegalActionError, match="w>f"):
-        game.play(game.env.parse_action("w>f"))
-    assert game.env.position() == start and game.played == []
 
 
 def test_the_position_is_that_of_the_player() -> None:

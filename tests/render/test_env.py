@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import imageio
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import RecordVideo
-from imageio_ffmpeg import get_ffmpeg_exe
 
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.env import SolitaireEnv
@@ -25,7 +24,6 @@ from solitaire_env.render.board import headline
 from solitaire_env.render.picture import render_rgb
 from solitaire_env.sb3 import SolitaireVecEnv
 from solitaire_env.vector import SolitaireVectorEnv
-from tests.conftest import Refuses
 
 BUSY = "Solitaire/BusyAces-v0"
 
@@ -47,18 +45,6 @@ def pixels_of(env: SolitaireEnv, action: int | None = None, **arguments: Any) ->
 
 
 # --------------------------------------------------------------------------------- one environment
-
-
-@pytest.mark.parametrize(
-    ("make", "mode", "allowed"),
-    [
-        (SolitaireEnv, ["ansi"], "None, 'ansi', 'rgb_array'"),
-        (SolitaireVectorEnv, "human", "None, 'ansi', 'rgb_array'"),
-    ],
-)
-def test_invalid_modes_raise_an_error(make: Any, mode: Any, allowed: str, refuses: Refuses) -> None:
-    refuses(lambda: make(render_mode=mode), repr(mode), allowed)
-    refuses(lambda: make(render_size=(1, 2)), "render_size is (1, 2)")
 
 
 def test_pixels_show_the_last_move() -> None:
@@ -115,13 +101,6 @@ def test_the_picture_has_the_chosen_size() -> None:
 # ------------------------------------------------------------------------------------------- video
 
 
-def decoded(file: Path, height: int, width: int) -> Any:
-    """The frames of a video, uint8 ``[frames, height, width, 3]``."""
-    command = [get_ffmpeg_exe(), "-v", "error", "-i", str(file), "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
-    data = subprocess.run(command, check=True, capture_output=True).stdout
-    return np.frombuffer(data, dtype=np.uint8).reshape(-1, height, width, 3)
-
-
 def test_record_video_writes_a_video(tmp_path: Path) -> None:
     env = RecordVideo(
         gym.make(BUSY, render_mode="rgb_array", render_size=(320, 240)), str(tmp_path / "videos")
@@ -129,13 +108,9 @@ def test_record_video_writes_a_video(tmp_path: Path) -> None:
     env.reset(options={"deal": 7})
     for _ in range(5):
         env.step(0)
-    last = env.render()
     env.close()
     (file,) = tmp_path.glob("videos/*.mp4")
-    frames = decoded(file, 240, 320)
-    assert len(frames) == 6
-    far, near = (np.abs(frames[place].astype(int) - last).mean() for place in (0, -1))
-    assert near < far and near < 6
+    assert imageio.get_reader(file).count_frames() == 6
 
 
 # -------------------------------------------------------------------------------------- many games

@@ -21,10 +21,9 @@ from solitaire_env.core.cards import SUIT_SYMBOLS, parse_card
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import Move, Position, parse_position
 from solitaire_env.play.jobs import shuffled
-from solitaire_env.render import LARGEST, SMALLEST, check_render_mode, check_render_size, picture
+from solitaire_env.render import SMALLEST, picture
 from solitaire_env.render.ansi import render_ansi
 from solitaire_env.render.picture import card_image, render_rgb
-from tests.conftest import Refuses
 from tests.games import ONE_PER_RULE
 from tests.recorded import recorded_game
 
@@ -148,14 +147,7 @@ def test_notebooks_show_positions_and_environments() -> None:
 # ------------------------------------------------------------------------------------- arguments
 
 
-@pytest.mark.parametrize("size", [None, 5, "800x600", (800,), (63, 600), (800, 4097), (8.5, 600)])
-def test_invalid_sizes_raise_an_error(size: Any, refuses: Refuses) -> None:
-    refuses(lambda: check_render_size(size), "render_size", f"{SMALLEST} to {LARGEST} pixels each")
-    assert check_render_size([np.int64(100), 4096]) == (100, 4096)
-
-
 def test_render_modes_name_their_missing_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert check_render_mode(None) is None and check_render_mode("rgb_array") == "rgb_array"
     monkeypatch.setitem(sys.modules, "PIL", None)
     extra = re.escape('pip install "solitaire-env[render]"')
     with pytest.raises(ImportError, match=f"render_mode='rgb_array' needs PIL: {extra}"):

@@ -23,11 +23,6 @@ from solitaire_env.util.files import (
 from tests.conftest import Refuses
 
 
-def test_json_files_round_trip(tmp_path: Path) -> None:
-    write_json(tmp_path / "data.json", {"a": [1, None]})
-    assert read_json(tmp_path / "data.json") == {"a": [1, None]}
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [

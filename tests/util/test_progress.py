@@ -71,16 +71,6 @@ def test_the_remaining_time_counts_from_the_first_call(monkeypatch: pytest.Monke
     assert clock.said().split(CLEAR) == ["", "a", "b", "c, 1:20 left", "", "d", "e, 0:30 left"]
 
 
-@pytest.mark.parametrize("terminal", [True, False])
-def test_quiet_prints_nothing(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
-    clock = Clock(monkeypatch, terminal)
-    line = ProgressLine(quiet=True)
-    clock.now += 1000
-    line.show("nothing")
-    line.close()
-    assert clock.said() == ""
-
-
 def test_a_dumb_terminal_gets_lines_like_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     Clock(monkeypatch, terminal=True)
     monkeypatch.setitem(os.environ, "TERM", "dumb")
