@@ -3,8 +3,7 @@
 The learners are in :mod:`agents.learners`. A run folder holds the resolved configuration (``config.yaml``),
 versions (``versions.json``), TensorBoard logs (``logs/``), the learning curve (``curve.csv``), the newest
 checkpoint (``checkpoint.safetensors``), the model (``model/``), the evaluation (``evaluation/*.jsonl``), a
-transcript of the best game (``best_game.txt``), and a picture; with ``wandb`` the data sent to Weights &
-Biases (``wandb/``, ``wandb.txt``).
+transcript of the best game (``best_game.txt``), and a picture.
 """
 
 import sys
@@ -18,7 +17,6 @@ from agents.cluster import connect, require_ray
 from agents.commands.options import RayAddress, parse_options, run_command
 from agents.config import TrainConfig
 from agents.runs.folders import new_run
-from agents.runs.tracking import check_wandb, tracked
 from solitaire_env.util.files import locked
 
 
@@ -50,8 +48,7 @@ def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) 
     from agents.reports.plots import plot
 
     quiet = a.quiet
-    with tracked(config, run, quiet=quiet):
-        ended = _learn(a, config, run, resume=resume)
+    ended = _learn(a, config, run, resume=resume)
     plot([run], run / "curve.png")
     if not ended:
         trust = " --trust-model" if ":" in config.network else ""
@@ -103,7 +100,6 @@ def check_start(config: TrainConfig, *, resume: bool) -> None:
 
     network_class(config.network)
     check_device(config.device)
-    check_wandb(config)
     if not resume:
         initial_weights_of(config)
 

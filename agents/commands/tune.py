@@ -20,7 +20,6 @@ from agents.reports.compare import play_policy
 from agents.reports.stored import HELD_OUT, STANDARD
 from agents.runs.config_files import dump_config
 from agents.runs.folders import new_run
-from agents.runs.tracking import check_wandb, tracked
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.util.files import locked, write_text
 from solitaire_env.util.messages import shown
@@ -119,7 +118,7 @@ def run_trial(trial: Any, a: Arguments) -> float:
                 raise optuna.TrialPruned
 
     try:
-        with locked(run, timeout_s=0), tracked(config, run, quiet=a.quiet):
+        with locked(run, timeout_s=0):
             if not learn(config, run, resume=False, quiet=a.quiet, on_update=on_update):
                 raise KeyboardInterrupt
     except ConfigError:
@@ -174,7 +173,6 @@ def check(a: Arguments) -> None:
             "such as 200000:200500"
         )
     check_device(a.config.device)
-    check_wandb(a.config)
 
 
 def main(args: list[str] | None = None) -> int:

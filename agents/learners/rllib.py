@@ -173,7 +173,6 @@ def check_config(config: TrainConfig) -> None:
     for key, allowed in (
         ("learner", ("ppo", "maskable-ppo")),
         ("value_warmup_steps", (0,)),
-        ("wandb", (None,)),
     ):
         value = getattr(config, key)
         if value not in allowed:

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 HEAVY = (
-    "torch", "stable_baselines3", "sb3_contrib", "tensorboard", "matplotlib", "pandas", "optuna", "wandb",
+    "torch", "stable_baselines3", "sb3_contrib", "tensorboard", "matplotlib", "pandas", "optuna",
     "PIL", "pygame", "imageio", "starlette",
 )  # fmt: skip
 PLAYED = ("--env", "busy-aces", "--deals", "0:1", "--quiet")

@@ -343,7 +343,7 @@ def test_a_resumed_run_can_change_its_budget_and_machine(tmp_path: Path) -> None
     (tmp_path / "config.yaml").write_text(dump_config(config))
     changes = {
         "minutes": 3.0, "total_steps": 9, "device": "auto", "threads": 2, "checkpoint_minutes": 2.0,
-        "held_out_deals": "0:2", "eval_deals": "5", "wandb": "w",
+        "held_out_deals": "0:2", "eval_deals": "5",
     }  # fmt: skip
     options = [
         word for name, value in changes.items() for word in (f"--{name.replace('_', '-')}", str(value))
