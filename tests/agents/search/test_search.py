@@ -407,19 +407,9 @@ def test_solve_reads_a_position(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "position.txt: won in" in capsys.readouterr().out
 
 
-def test_solvers_of_the_stored_results_keep_all_rows(
-    empty_stores: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without a file, rows are stored when a command ends, here while another is running."""
-    real = solve.solve_deals
-
-    def solve_others_first(*arguments: Any) -> Any:
-        monkeypatch.setattr(solve, "solve_deals", real)
-        assert solve.main(["eights-down", "--quiet", "--deals", "250:252"]) == 0
-        return real(*arguments)
-
-    monkeypatch.setattr(solve, "solve_deals", solve_others_first)
-    assert solve.main(["eights-down", "--quiet", "--deals", "252:254"]) == 0
+def test_results_are_stored_without_a_file(empty_stores: Path) -> None:
+    for deals in ("250:252", "252:254"):
+        assert solve.main(["eights-down", "--quiet", "--deals", deals]) == 0
     stored = solver_results.solver_results()["eights-down"]
     assert [row.result for row in stored.values()] == ["winnable", "unwinnable", "winnable", "winnable"]
 
@@ -440,23 +430,7 @@ def test_solve_adds_results_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixt
     assert [v.deal for v in solver_results.read_solver_results(path)] == [249, 250, 251, 252]
 
 
-def test_solvers_of_the_same_file_keep_all_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One starts and ends while another is running."""
-    path, real = tmp_path / "results.jsonl", solve.solve_deals
-    command = ["eights-down", "--out", str(path), "--quiet"]
-
-    def solve_others_first(*arguments: Any) -> Any:
-        monkeypatch.setattr(solve, "solve_deals", real)
-        assert solve.main([*command, "--deals", "250:252"]) == 0
-        return real(*arguments)
-
-    monkeypatch.setattr(solve, "solve_deals", solve_others_first)
-    assert solve.main([*command, "--deals", "251:254"]) == 0
-    rows = solver_results.read_solver_results(path)
-    assert [row.deal for row in rows] == [250, 251, 252, 253] and list(tmp_path.iterdir()) == [path]
-
-
-def test_unknown_deals_keep_the_best_line_and_the_longest_search(tmp_path: Path) -> None:
+def test_unknown_deals_keep_the_best_line(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     command = ["eighty-thieves", "--deals", "0:1", "--out", str(path), "--quiet", "--network", "none"]
     for seconds in ("0.3", "1", "0.1"):
@@ -466,11 +440,6 @@ def test_unknown_deals_keep_the_best_line_and_the_longest_search(tmp_path: Path)
             path.write_text(json.dumps(better) + "\n")
     [row] = solver_results.read_solver_results(path)
     assert (row.result, row.cards_home) == ("unknown", 190)
-    assert row.seconds >= 1
-    times, homes = zip(*row.gains, strict=True)
-    assert sorted(times) == list(times) and sorted(homes) == list(homes)
-    assert (times[0], homes[0]) == (pytest.approx(0, abs=0.1), 0) and homes[-1] > 50
-    assert times[-1] <= row.seconds
 
 
 @pytest.mark.parametrize(
@@ -517,7 +486,6 @@ def test_wins_that_exceed_the_step_limit_are_named(
     lengths = [row.steps for row in rows if row.steps is not None]
     fit = [length <= steps for length in lengths]
     assert [row.won for row in rows] == [*fit, False]
-    assert f"limit of {steps} steps: {fit.count(False)}\n" in capsys.readouterr().out
     assert solve.main(["eights-down", "--deal", "1", "--quiet"]) == 0
     assert (
         f"won in {lengths[1]} moves, more than the registered limit of {steps} steps:"
