@@ -35,25 +35,6 @@ def test_each_trained_game_has_a_configuration_file() -> None:
     assert names == {*THE_FIVE, "freecell", "klondike-draw-3", "family"}
 
 
-BLOCKS = """
-default: {width: 32, minutes: 1}
-Solitaire/BusyAces-v0: {width: 48, moves: supermove}
-eights-down:
-"""
-
-
-def test_the_block_of_an_env_overrides_the_default(tmp_path: Path) -> None:
-    path = written(tmp_path, BLOCKS)
-    for env, width, moves in (
-        ("busy-aces", 48, "supermove"),
-        ("solitaire_env:Solitaire/BusyAces-v0", 48, "supermove"),
-        ("Eight Off", 32, None),
-        ("forty-thieves", 32, None),
-    ):
-        config = load_config(path, env)
-        assert (config.env, config.width, config.moves, config.minutes) == (env, width, moves, 1.0)
-
-
 def test_values_are_converted(tmp_path: Path) -> None:
     """YAML reads 6e-4 as text."""
     text = "busy-aces: {learning_rate: 6e-4, minutes: null, total_steps: '4096', hidden: [], build: any suit}"
@@ -81,17 +62,14 @@ def test_network_sizes_depend_on_the_network() -> None:
     ("text", "words"),
     [
         # Not a configuration.
-        ("", ["'default:'", "each env id"]),
-        ("- busy-aces", ["'default:'"]),
-        ("busy-aces: 3", ["'default:'"]),
-        ("7: {}", ["'default:'"]),
-        ("busy-aces: {env: eights-down}", ["'default:'", "'env'"]),
+        ("", ["not a configuration", "an env id"]),
+        ("busy-aces: 3", ["not a configuration"]),
+        ("7: {}", ["not a configuration"]),
+        ("busy-aces: {}\neights-down: {}", ["not a configuration"]),
+        ("busy-aces: {env: eights-down}", ["not a configuration", "'env'"]),
         ("busy-aces: {", ["not YAML", "line 1"]),
         (b"\xff\xfe\x00", ["not YAML"]),
         ("busy-aces: !!python/object/apply:os.getcwd []", ["not YAML", "os.getcwd"]),
-        # Blocks.
-        ("default: {width: 32}", ["0 env blocks", "--env"]),
-        (BLOCKS, ["2 env blocks", "--env", "Solitaire/BusyAces-v0, eights-down"]),
         ("Solitaire/BusyAce-v0: {}", ["'Solitaire/BusyAce-v0'", "Solitaire/BusyAces-v0"]),
         # Keys and types.
         ("busy-aces: {widht: 64}", ["'widht'", "width"]),
@@ -128,20 +106,6 @@ def test_invalid_configurations_are_refused(
 ) -> None:
     path = written(tmp_path, text)
     refuses(lambda: load_config(path), str(path), *words)
-
-
-def test_two_blocks_for_a_game_are_refused(tmp_path: Path, refuses: Refuses) -> None:
-    path = written(tmp_path, "busy-aces: {width: 8}\nSolitaire/BusyAces-v0: {dig_out: 4}")
-    refuses(
-        lambda: load_config(path, "busy-aces"), str(path), "['busy-aces', 'Solitaire/BusyAces-v0']", "one"
-    )
-
-
-def test_a_file_without_a_block_for_the_env_is_refused(tmp_path: Path, refuses: Refuses) -> None:
-    """Otherwise all of its values would be ignored, and the defaults used."""
-    path = written(tmp_path, "Solitaire/EightsDown-v0: {learner: pqn}")
-    words = str(path), "'busy-aces'", "no 'default:'", "Solitaire/EightsDown-v0"
-    refuses(lambda: load_config(path, "busy-aces"), *words)
 
 
 def test_unreadable_files_are_refused(tmp_path: Path, refuses: Refuses) -> None:
