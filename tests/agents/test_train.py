@@ -26,6 +26,7 @@ from safetensors.torch import load_file
 
 from agents import evaluate, train
 from agents.commands import imitate, tune
+from agents.commands.options import parse_options
 from agents.config import RESUMABLE, TrainConfig, make_config
 from agents.learners import training
 from agents.learners.factory import make_model
@@ -85,12 +86,16 @@ def command(*args: str | Path, of: Any = main) -> Outcome:
 
 
 def assert_refused(outcome: Outcome, *words: str) -> None:
-    """Exit status 2, and one error line on stderr with these words, after the line of the plan."""
+    """Exit status 2, and one error line on stderr with these words."""
     assert outcome.status == 2 and not outcome.out
-    *plan, error = outcome.err.splitlines()
-    assert error.startswith("error: ") and len(plan) <= 1 and all(": training by " in line for line in plan)
+    [error] = outcome.err.splitlines()
+    assert error.startswith("error: ")
     for word in words:
         assert word in error
+
+
+def parse(args: list[str]) -> TrainConfig:
+    return parse_options(args, train.Arguments, "train").config
 
 
 def config_file(folder: Path) -> Path:
@@ -134,7 +139,7 @@ def assert_monotone(rows: list[dict[str, str]]) -> None:
 def test_train_writes_a_run_folder(trained: tuple[Path, Outcome]) -> None:
     run, outcome = trained
     assert outcome.status == 0 and (run / "evaluation.txt").read_text() in outcome.out
-    assert f"--policy {run}" in outcome.out and "2,048 steps" in outcome.err
+    assert f"--policy {run}" in outcome.out and f"run folder: {run}" in outcome.err
     assert sorted(path.name for path in run.iterdir()) == [
         "best_game.txt",
         "checkpoint.safetensors",
@@ -348,7 +353,7 @@ def test_a_resumed_run_can_change_its_budget_and_machine(tmp_path: Path) -> None
     options = [
         word for name, value in changes.items() for word in (f"--{name.replace('_', '-')}", str(value))
     ]
-    resumed = train.parse_arguments(["--resume", str(tmp_path), *options]).config
+    resumed = parse(["--resume", str(tmp_path), *options])
     assert resumed == replace(config, **changes) and set(changes) == {*RESUMABLE}
 
 
@@ -371,10 +376,10 @@ def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     [
         (["no-such.yaml"], ["no-such.yaml", "cannot be read"]),
         (["tiny.yaml", "--env=busy-ace"], ["'busy-ace'", "busy-aces"]),
-        (["tiny.yaml", "--gamma", "3"], ["command line: gamma is 3.0", "0 to 1"]),
+        (["tiny.yaml", "--gamma", "3"], ["command line: gamma is 3.0", "less than or equal to 1"]),
         (
             ["tiny.yaml", "--device", "cuda:99"],
-            ["'cuda:99'", "this machine does not have", "allowed: auto, cpu"],
+            ["'cuda:99'", "this machine does not have"],
         ),
     ],
 )
@@ -464,11 +469,9 @@ def test_parallel_trainings_get_different_run_folders(
 def test_options_override_the_configuration(tmp_path: Path) -> None:
     """Options override keys of the file; a misspelled option is named."""
     path = str(config_file(tmp_path))
-    config = train.parse_arguments([path, "--width", "9", "--stall-limit", "None"]).config
+    config = parse([path, "--width", "9", "--stall-limit", "None"])
     assert (config.width, config.stall_limit, config.n_steps) == (9, None, 32)
-    outcome = command(path, "--env=eights-down")
-    assert outcome.status == 2 and "no block for 'eights-down'" in outcome.err
-    assert train.parse_arguments([]).config == TrainConfig()
+    assert parse([]) == TrainConfig()
     outcome = command(path, "--widht", "9")
     assert outcome.status == 2 and "--widht" in outcome.err
 
