@@ -9,10 +9,11 @@ process that the user started is the leader: only it shows progress and writes f
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,10 @@ from torch import distributed
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
 Floats = npt.NDArray[np.float64]
+
+ARRIVED: Final = "arrived"
+"""Key of the store: the number of other processes that have started."""
+ENDED: Final = "a process that trains has ended"
 
 
 class Team:
@@ -61,7 +66,7 @@ class Team:
             except RuntimeError:
                 if self.errors is not None and not self.errors.empty():
                     raise self.errors.get() from None
-                raise ChildProcessError("a process that trains has ended") from None
+                raise ChildProcessError(ENDED) from None
         return total
 
     def begin_rollout(self, share: float, value_only: bool) -> bool:
@@ -98,6 +103,10 @@ def lead(size: int, help_: Callable[..., None], *arguments: Any) -> Team:
             given = (rank, size, store.port, team.errors, help_, arguments)
             team.helpers.append(context.Process(target=_help, args=given, daemon=True))
             team.helpers[-1].start()
+        while store.add(ARRIVED, 0) < size - 1:
+            if any(helper.exitcode is not None for helper in team.helpers):
+                raise ChildProcessError(ENDED)
+            time.sleep(0.01)
         _meet(store, team)
     return team
 
@@ -118,7 +127,9 @@ def _help(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the leader ends this one
     os.environ["SOLITAIRE_ENV_QUIET"] = "1"
     team = Team(rank, size)
-    _meet(TCPStore("127.0.0.1", port, size), team)
+    store = TCPStore("127.0.0.1", port, size)
+    store.add(ARRIVED, 1)
+    _meet(store, team)
     try:
         help_(team, *arguments)
     except (ValueError, OSError) as error:  # a user's mistake, which the leader reports
