@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 import solitaire_env
-from solitaire_env.core import max_threads, set_num_threads
+from solitaire_env.core import set_num_threads
 from solitaire_env.util.messages import one_line, shown
 
 Item = TypeVar("Item")
@@ -43,25 +43,14 @@ NO_RAY: Final = (
 
 
 class Cluster:
-    """A Ray cluster that this process is connected to; see :func:`connect`.
-
-    Parameters
-    ----------
-    cpus
-        CPUs of each worker; its kernels use as many threads.
-    """
-
-    def __init__(self, cpus: int = 1) -> None:
-        if cpus < 1:
-            raise ValueError(f"ray_cpus is {cpus}, allowed: at least 1")
-        self.cpus = cpus
+    """A Ray cluster that this process is connected to; see :func:`connect`. Each worker has one CPU."""
 
     def count_workers(self) -> int:
         """Number of workers that the machines have CPUs for at present, at least 1."""
         import ray
 
         machines = (node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"])
-        return max(1, sum(int(cpus // self.cpus) for cpus in machines))
+        return max(1, sum(int(cpus) for cpus in machines))
 
     def spread(
         self, prepare: Callable[[Job], Work[Item, Result]], job: Job, items: Sequence[Item], *, min_size: int,
@@ -92,16 +81,11 @@ class Cluster:
         import ray
         from ray import exceptions as errors
 
-        lost_errors = (
-            errors.WorkerCrashedError, errors.NodeDiedError, errors.ObjectLostError, errors.OutOfMemoryError,
-            errors.LocalRayletDiedError,
-        )  # fmt: skip
-        run = ray.remote(_run_chunk).options(num_cpus=self.cpus, max_retries=0, name=prepare.__module__)
+        run = ray.remote(_run_chunk).options(num_cpus=1, max_retries=MAX_LOSSES, name=prepare.__module__)
         given = ray.put((prepare, job, stamp_of(PACKAGES)))
         name = uuid4().hex
         waiting = deque(items)
-        running: dict[Any, tuple[list[Item], int]] = {}
-        """The items of each chunk, and the number of workers that were lost with it."""
+        running: dict[Any, list[Item]] = {}
         try:
             while waiting or running:
                 workers = self.count_workers()
@@ -109,23 +93,20 @@ class Cluster:
                 while waiting and len(running) < 2 * workers + 1:
                     size = max(min_size, min(max_size, int(FIRST_SHARE * len(waiting) / workers)))
                     chunk = [waiting.popleft() for _ in range(min(size, len(waiting)))]
-                    running[run.remote(name, given, chunk)] = chunk, 0
+                    running[run.remote(name, given, chunk)] = chunk
                 ready, _ = ray.wait(list(running), timeout=1.0)
                 for task in ready:
-                    chunk, losses = running.pop(task)
+                    chunk = running.pop(task)
                     try:
                         results = ray.get(task)
                     except errors.RayTaskError as error:
                         raise error.cause from None
-                    except lost_errors as error:
-                        if losses >= MAX_LOSSES:
-                            raise OSError(
-                                f"{losses + 1} workers in a row were lost while they worked on "
-                                f"{shown(chunk)}; the last: {one_line(error)}"
-                            ) from None
-                        running[run.remote(name, given, chunk)] = chunk, losses + 1
-                    else:
-                        yield [(chunk[place], result) for place, result in results]
+                    except errors.RayError as error:
+                        raise OSError(
+                            f"{MAX_LOSSES + 1} workers in a row were lost while they worked on "
+                            f"{shown(chunk)}; the last: {one_line(error)}"
+                        ) from None
+                    yield [(chunk[place], result) for place, result in results]
         finally:
             for task in running:
                 ray.cancel(task)
@@ -168,7 +149,7 @@ def _check_address(address: str) -> None:
 
 
 @contextmanager
-def connect(address: str | None, cpus: int = 1, *, quiet: bool = False) -> Iterator[Cluster | None]:
+def connect(address: str | None, *, quiet: bool = False) -> Iterator[Cluster | None]:
     """Connect to a Ray cluster, and disconnect at the end.
 
     Parameters
@@ -177,8 +158,6 @@ def connect(address: str | None, cpus: int = 1, *, quiet: bool = False) -> Itera
         ``"HOST:PORT"``; ``"auto"``: the cluster that runs here; ``"local"``: a new one on this machine, which
         ends with this process; ``""``: the cluster of the environment variable ``RAY_ADDRESS`` or the one
         that runs here, a new one if there is none; None: no cluster, and Ray is not imported.
-    cpus
-        CPUs of each worker.
     quiet
         Do not report the size of the cluster.
 
@@ -192,7 +171,7 @@ def connect(address: str | None, cpus: int = 1, *, quiet: bool = False) -> Itera
     if address is None:
         yield None
         return
-    cluster = Cluster(cpus)
+    cluster = Cluster()
     # Ray's usage statistics, and a notice about GPUs in its next version.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
@@ -210,11 +189,8 @@ def connect(address: str | None, cpus: int = 1, *, quiet: bool = False) -> Itera
     try:
         if not quiet:
             machines = sum(node["Alive"] for node in ray.nodes())
-            print(
-                f"Ray: {machines} machine{'s' * (machines > 1)}, {cluster.count_workers()} workers of "
-                f"{cpus} CPU{'s' * (cpus > 1)}",
-                file=sys.stderr,
-            )
+            workers = cluster.count_workers()
+            print(f"Ray: {machines} machine{'s' * (machines > 1)}, {workers} workers", file=sys.stderr)
         yield cluster
     finally:
         ray.shutdown()
@@ -244,10 +220,8 @@ def _prepare(prepare: Callable[[Any], Any], job: Any, stamp: str) -> Any:
             f"the code of solitaire_env and agents on the machine {ray.util.get_node_ip_address()} differs "
             "from that of the driver, allowed: the same commit on all machines"
         )
-    cpus = ray.get_runtime_context().get_assigned_resources().get("CPU", 1)
-    threads = max(1, int(cpus))
-    set_num_threads(min(threads, max_threads()))
+    set_num_threads(1)
     work = prepare(job)
     if (torch := sys.modules.get("torch")) is not None:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(1)
     return work

@@ -3,15 +3,13 @@
 YAML files are read in :mod:`agents.runs.config_files`.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import field
 from difflib import get_close_matches
-from itertools import chain
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError, field_validator
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 from pydantic.dataclasses import dataclass
 
 from agents.family import FamilySpec
@@ -29,6 +27,10 @@ RESUMABLE: Final = (
     "wandb",
 )  # fmt: skip
 """Keys that a resumed training may change. The others describe what the run is, from its beginning."""
+
+
+Positive = Annotated[float, Field(gt=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class ConfigError(ValueError):
@@ -56,7 +58,7 @@ class TrainConfig:
     """"player": the order of the stock is hidden; "thoughtful": it is observed."""
     reward: Literal["progress", "win", "progress+win"] = "progress+win"
     """Reward: "progress" for each card that goes home, "win" for a win, or both."""
-    stall_limit: int | None = 40
+    stall_limit: Annotated[int, Field(gt=0)] | None = 40
     """A game is truncated after this many steps in which no card went home for the first time, left the
     stock (counted only while redeals are limited) or was turned up."""
 
@@ -67,72 +69,74 @@ class TrainConfig:
     learner: Literal["ppo", "maskable-ppo", "pqn", "playouts"] = "ppo"
     """"ppo"; "maskable-ppo": sb3-contrib's, slower; "pqn": Q-learning; "playouts": learns which of a
     network's likely moves have the best playouts."""
-    network: str = "moves"
+    network: Annotated[str, Field(pattern=r"^(moves|mlp|[\w.]+:\w+)$")] = "moves"
     """"moves" reads features of each legal move; "mlp" is a plain multilayer perceptron; a custom network is
     "module:Class" (in a file only with --trust-model: its module is imported)."""
-    init_linear_temperature: float | None = None
+    init_linear_temperature: Positive | None = None
     """Start from the linear policy, with its scores divided by this temperature (ppo with moves)."""
-    init_from: str | None = None
+    init_from: Annotated[str, Field(pattern="^[^,]+(,[^,]+)*$")] | None = None
     """Model or run folder of the initial network. Several, with commas between them, are averaged: their mean
     plays better than each, if all were trained from the same network."""
-    width: int = 64
+    width: Annotated[int, Field(ge=2, le=2**14)] = 64
     """Size of the value's hidden layers (moves)."""
-    hidden: list[int] = field(default_factory=lambda: [64, 32])
+    hidden: Annotated[list[Annotated[int, Field(ge=1, le=2**14)]], Field(max_length=16)] = field(
+        default_factory=lambda: [64, 32]
+    )
     """Sizes of the hidden layers (moves, mlp)."""
-    dig_out: int = 2
+    dig_out: Annotated[int, Field(ge=1, le=100)] = 2
     """Rounds of dig-out features: greedily uncover the next foundation cards (moves)."""
-    rollout_lookahead: int = 0
+    rollout_lookahead: Annotated[int, Field(ge=0, le=1000)] = 0
     """Rollout lookahead: follow the linear policy after each move until it would draw, for at most this many
     moves, and add the features of that position; 0: off (moves, built by same suit)."""
-    relaxed_reachability: int = 0
+    relaxed_reachability: Annotated[int, Field(ge=0, le=100)] = 0
     """Number of relaxed-reachability features: foundation progress if all unseen cards were available, then
     with one more card of each pile, and so on; 0: none (moves)."""
-    family: int = 0
+    family: Literal[0, 1] = 0
     """1: add the family's features, for a network that plays many games (moves). They are always added with
     "Solitaire/Family-v0"."""
 
-    minutes: float | None = 5.0
+    minutes: Positive | None = 5.0
     """Minutes of training, over all resumptions, or null for no limit."""
-    total_steps: int | None = None
+    total_steps: Annotated[int, Field(gt=0)] | None = None
     """Total number of steps of all games, or null for no limit."""
-    num_envs: int = 512
+    num_envs: Annotated[int, Field(ge=1, le=2**20)] = 512
     """Number of games in parallel."""
-    n_steps: int = 64
+    n_steps: Annotated[int, Field(ge=1, le=2**20)] = 64
     """Steps of each game between updates."""
-    batch_size: int = 1024
+    batch_size: Annotated[int, Field(ge=2)] = 1024
     """Steps in a minibatch."""
-    n_epochs: int = 3
+    n_epochs: Annotated[int, Field(ge=1)] = 3
     """Passes over the steps of an update."""
-    learning_rate: float = 1e-3
+    learning_rate: Positive = 1e-3
     """Learning rate of Adam at the start."""
-    learning_rate_end: float = 1e-4
+    learning_rate_end: Annotated[float, Field(ge=0)] = 1e-4
     """Learning rate at the end; it falls linearly."""
-    gamma: float = 0.999
+    gamma: Share = 0.999
     """Discount per step."""
-    gae_lambda: float = 0.95
+    gae_lambda: Share = 0.95
     """Lambda of the returns: of the generalized advantage estimate (ppo), of Q(lambda) (pqn)."""
-    clip_range: float = 0.15
+    clip_range: Share = 0.15
     """Clip range of the probability ratio (ppo)."""
-    value_warmup_steps: int = 0
+    value_warmup_steps: Annotated[int, Field(ge=0)] = 0
     """Number of steps at the start in which only the value head learns (ppo)."""
-    ent_coef: float = 0.0
+    ent_coef: Annotated[float, Field(ge=0)] = 0.0
     """Weight of the entropy bonus (ppo)."""
-    num_playouts: int = 6
+    num_playouts: Annotated[int, Field(ge=1, le=4096)] = 6
     """Playouts of each likely move (playouts)."""
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 0
     """Seed of networks, deals and choices."""
-    device: str = "cpu"
+    device: Annotated[str, Field(pattern="^(auto|cpu|mps|cuda(:[0-9]{1,3})?)$")] = "cpu"
     """Torch device: "cpu", "cuda", or "auto" for a GPU if there is one."""
-    threads: int = 0
+    threads: Annotated[int, Field(ge=0, le=1024)] = 0
     """Number of cores, 0 for all. Each has a process with its share of the games (maskable-ppo: number of
     torch threads)."""
-    checkpoint_minutes: float = 1.0
+    checkpoint_minutes: Positive = 1.0
     """Minutes between checkpoints."""
     held_out_deals: str | None = "20000:20500"
     """Deals for choosing the best network of the second half of the training; null: keep the last network."""
     eval_deals: str = "0:1000"
     """Deals of the comparison at the end."""
-    wandb: str | None = None
+    wandb: Annotated[str, Field(pattern=r"^[^/\\#?%:\x00-\x1f]{1,128}$")] | None = None
     """Weights & Biases project to which the run is sent; needs the extra wandb."""
 
     @field_validator("games", mode="before")
@@ -142,7 +146,7 @@ class TrainConfig:
         return ",".join(value) if is_list else value
 
     def __post_init__(self) -> None:
-        for error in chain(_wrong_values(self), _conflicts(self)):
+        for error in _conflicts(self):
             raise ValueError(error)
         self.variants  # noqa: B018 - refuses unknown ids and impossible rules
         parse_deals(self.eval_deals)
@@ -261,38 +265,13 @@ class TrainConfig:
 
 # ------------------------------------------------------------------------------------ validation
 
-RANGES: Final = {
-    "num_envs": (1, 2**20),
-    "n_steps": (1, 2**20),
-    "batch_size": (2, 2**26),
-    "n_epochs": (1, 1000),
-    "width": (2, 2**14),
-    "dig_out": (1, 100),
-    "rollout_lookahead": (0, 1000),
-    "relaxed_reachability": (0, 100),
-    "family": (0, 1),
-    "num_playouts": (1, 4096),
-    "threads": (0, 1024),
-    "seed": (0, 2**32 - 1),
-    "value_warmup_steps": (0, 2**62),
-    "gamma": (0, 1),
-    "gae_lambda": (0, 1),
-    "clip_range": (0, 1),
-    "ent_coef": (0, 1000),
-    "learning_rate_end": (0, 1e38),
+TEXTS: Final = {
+    "network": "'moves', 'mlp', or module:Class of a custom network",
+    "init_from": "a folder, or several with commas between",
+    "device": "auto, cpu, mps, cuda, cuda:0, ...",
+    "wandb": "a name of at most 128 characters without / \\ # ? % :",
 }
-"""The lowest and highest values of numbers. Larger networks do not fit in memory, or take hours to set up."""
-POSITIVE: Final = (
-    "learning_rate", "checkpoint_minutes", "minutes", "total_steps", "stall_limit", "init_linear_temperature",
-)  # fmt: skip
-"""Numbers that must be more than 0, if they are not null."""
-PATTERNS: Final = {
-    "network": (r"moves|mlp|[\w.]+:\w+", "'moves', 'mlp', or module:Class of a custom network"),
-    "init_from": (r"[^,]+(,[^,]+)*", "a folder, or several with commas between"),
-    "device": ("auto|cpu|mps|cuda(:[0-9]{1,3})?", "auto, cpu, mps, cuda, cuda:0, ..."),
-    "wandb": (r"[^/\\#?%:\x00-\x1f]{1,128}", "a name of at most 128 characters without / \\ # ? % :"),
-}
-"""What texts must match, and that in words."""
+"""What the patterns of texts allow, in words."""
 FAMILY_ONLY: Final[dict[str, tuple[Any, ...]]] = {
     "network": ("moves",),
     "observation": ("cards",),
@@ -305,26 +284,10 @@ FAMILY_ONLY: Final[dict[str, tuple[Any, ...]]] = {
     "rollout_lookahead": (0,),
 }
 """The allowed values of keys when one network learns many games."""
-MAX_STEPS: Final = 2**26
-"""Maximum of num_envs x n_steps: the steps between updates are in memory, about 500 bytes each."""
 
 
-def _wrong_values(c: TrainConfig) -> Iterator[str]:
-    """The errors of single keys."""
-    for key, (low, high) in RANGES.items():
-        value = getattr(c, key)
-        if not low <= value <= high:
-            yield f"{key} is {shown(value)}, allowed: {low:,} to {high:,}"
-    for key in POSITIVE:
-        value = getattr(c, key)
-        if value is not None and value <= 0:
-            yield f"{key} is {shown(value)}, allowed: more than 0"
-    for key, (pattern, words) in PATTERNS.items():
-        value = getattr(c, key)
-        if value is not None and not re.fullmatch(pattern, value):
-            yield f"{key} is {shown(value)}, allowed: {words}"
-    if len(c.hidden) > 16 or not all(1 <= size <= 2**14 for size in c.hidden):
-        yield f"hidden is {shown(c.hidden)}, allowed: at most 16 sizes of 1 to {2**14:,}"
+def _conflicts(c: TrainConfig) -> Iterator[str]:
+    """The errors of keys whose values cannot be combined."""
     if c.is_family:
         for key, allowed in FAMILY_ONLY.items():
             if getattr(c, key) not in allowed:
@@ -332,10 +295,6 @@ def _wrong_values(c: TrainConfig) -> Iterator[str]:
                 yield f"{key} is {shown(getattr(c, key))} with {FAMILY_ID}, allowed: {words}"
     elif c.games is not None:
         yield f"games is {shown(c.games)} with env {shown(c.env)}, allowed: null, or {FAMILY_ID}"
-
-
-def _conflicts(c: TrainConfig) -> Iterator[str]:
-    """The errors of keys whose values cannot be combined."""
     if c.minutes is None and c.total_steps is None:
         yield "minutes and total_steps are both null, allowed: at least one of them set"
     if c.network == "moves" and c.observation != "cards":
@@ -353,14 +312,11 @@ def _conflicts(c: TrainConfig) -> Iterator[str]:
             f"learner is 'playouts' with observation {c.observation!r} and information {c.information!r}, "
             "allowed: 'cards' and 'player'"
         )
-    steps = c.num_envs * c.n_steps
-    if steps > MAX_STEPS:
-        yield f"num_envs x n_steps is {steps:,}, allowed: at most {MAX_STEPS:,}"
-    if c.learner == "maskable-ppo" and steps % c.batch_size == 1:
+    if c.learner == "maskable-ppo" and c.num_envs * c.n_steps % c.batch_size == 1:
         # The standard deviation of a single advantage is undefined.
         yield (
-            f"num_envs x n_steps is {steps} and batch_size {c.batch_size}: a minibatch of one step would be "
-            "left, which MaskablePPO cannot learn from"
+            f"num_envs x n_steps is {c.num_envs * c.n_steps} and batch_size {c.batch_size}: a minibatch of one "
+            "step would be left, which MaskablePPO cannot learn from"
         )
     if not c.is_family and not has_safe_moves(c.variant):
         for key in ("safe_autoplay", "rollout_lookahead"):
@@ -394,6 +350,8 @@ def explain(error: ValidationError, where: str) -> ConfigError:
             f"{where}: unknown key {shown(key)}, allowed: {', '.join(likest)}, and what --help lists"
         )
     message = first["ctx"]["error"] if first["type"] == "value_error" else first["msg"]
+    if first["type"] == "string_pattern_mismatch":
+        message = f"allowed: {TEXTS[key]}"
     # Errors about the whole configuration name their keys themselves.
     return ConfigError(
         f"{where}: {key} is {shown(first['input'])}: {message}" if key else f"{where}: {message}"

@@ -57,10 +57,6 @@ class Arguments:
     ray: RayAddress = None
     """Play on a Ray cluster: HOST:PORT, auto (the one that runs here), or local (a new one on this machine).
     Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one. The results are the same."""
-    ray_cpus: int = 1
-    """CPUs of each worker of the cluster."""
-    timing: bool = False
-    """Report the time on stderr."""
     quiet: bool = False
     """Hide the progress line."""
 
@@ -80,7 +76,7 @@ def run(a: Arguments) -> int:
         {"env": a.env, "moves": a.moves, "build": a.build, "spaces": a.spaces, "eval_deals": a.deals},
         "command line",
     )
-    with connect(a.ray, a.ray_cpus, quiet=a.quiet) as cluster:
+    with connect(a.ray, quiet=a.quiet) as cluster:
         done = play_policy(
             a.policy, config, a.games, ProgressLine(a.quiet),
             transcripts=a.transcripts or False, trust_model=a.trust_model, num_envs=a.num_envs,
@@ -100,10 +96,6 @@ def run(a: Arguments) -> int:
                 **asdict(done.summary),
             },
         )
-    if a.timing:
-        speed = len(done.games) / max(done.seconds, 1e-9)
-        thought = 1000 * done.answer_seconds / max(done.answers, 1)
-        print(f"{done.seconds:.2f} s, {speed:,.0f} games/s, {thought:.3f} ms a move", file=sys.stderr)
     return 0
 
 

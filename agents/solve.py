@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
-import numpy as np
 import tyro
 
 from agents.cluster import Cluster, connect, for_workers
@@ -25,7 +24,6 @@ from agents.search.solver import MAX_EXHAUSTIVE_CARDS, Solution, Solver
 from solitaire_env import SolitaireEnv, Variant, env_id, get_variant
 from solitaire_env.core import GameSpec, Position
 from solitaire_env.core.batch import Start
-from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.variant import Build, Spaces
 from solitaire_env.evaluation import game_rules, wilson_interval
 from solitaire_env.evaluation.deals import parse_deals
@@ -67,8 +65,6 @@ class Arguments:
     ray: RayAddress = None
     """Solve --deals on a Ray cluster: HOST:PORT, auto (the one that runs here), or local (a new one on this
     machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one."""
-    ray_cpus: int = 1
-    """CPUs of each worker of the cluster."""
     quiet: bool = False
     """Hide the progress line."""
 
@@ -97,13 +93,13 @@ def check_line(variant: Variant, start: Start, line: tuple[int, ...]) -> tuple[l
         If an action is not legal, or the game is over before the end of the line.
     """
     env = SolitaireEnv(variant, on_invalid="raise")
-    options = {"position": start} if isinstance(start, Position) else {"deal": start}
-    _, info = env.reset(options=options)
-    for number, action in enumerate(line):
-        if env.batch.status[0] != PLAYING:
-            raise ValueError(f"the game is over after {number} of {len(line)} actions")
+    _, info = env.reset(options={"position" if isinstance(start, Position) else "deal": start})
+    texts: list[str] = []
+    for action in line:
+        if info["is_success"]:
+            raise ValueError(f"the game is over after {len(texts)} of {len(line)} actions")
+        texts.append(action_text(variant, action))
         *_, info = env.step(action)
-    texts = [action_text(variant, action) for action in line]
     return texts, int(info["cards_home"]), bool(info["is_success"])
 
 
@@ -139,10 +135,7 @@ def solve_one(variant: Variant, a: Arguments) -> int:
     else:
         [start] = parse_deals(str(a.deal))
         what = f"deal {start}"
-    env = SolitaireEnv(variant)
-    env.reset(options={"position": start} if isinstance(start, Position) else {"deal": start})
-    cards = np.array(env.get_state()["row"], dtype=np.int8)
-    solution = solver.solve(cards, seconds=a.seconds, progress=progress)
+    solution = solver.solve_deal(start, seconds=a.seconds, progress=progress)
     line.close()
     texts, home, won = check_line(variant, start, solution.line)
     assert (home, won) == (solution.cards_home, solution.result == "winnable")
@@ -154,24 +147,27 @@ def solve_many(variant: Variant, a: Arguments) -> int:
     """Solve deals and write their results."""
     path = a.out or stored.unfinished("solver", variant.name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    known = _tidy(path, variant)
     deals = parse_deals(str(a.deals))
-    left = [deal for deal in deals if deal not in known or known[deal].result == "unknown"]
-    done, stopped = len(deals) - len(left), False
+    stopped = False
     line = ProgressLine(a.quiet)
-    with connect(a.ray, a.ray_cpus, quiet=a.quiet) as cluster:
+    with locked(path.with_suffix(".solving"), timeout_s=0), connect(a.ray, quiet=a.quiet) as cluster:
+        known = _read(path, variant)
+        _write(path, known)  # without a line that an earlier command did not finish
+        left = [deal for deal in deals if deal not in known or known[deal].result == "unknown"]
+        done = len(deals) - len(left)
         for found in solve_deals(variant, a, left, cluster):
             if found is None:
                 stopped = True
                 break
-            known[found.deal] = _merged(known.get(found.deal), found)
-            append_text(path, _line(known[found.deal]))
+            rows = (found, known.get(found.deal, found))
+            known[found.deal] = max(rows, key=lambda row: (row.result != "unknown", row.cards_home))
+            append_text(path, json.dumps(asdict(known[found.deal])) + "\n")
             done += 1
             line.count(done, len(deals), lambda: f"solving: {Counter(v.result for v in known.values())}")
+        _write(path, known)
     line.close()
-    known = _tidy(path, variant)
     if a.out is None:
-        stored.finish("solver", variant.name, merge=True)
+        stored.finish("solver", variant.name)
     print(_count(variant, [known[deal] for deal in deals if deal in known]))
     return 130 if stopped else 0
 
@@ -214,47 +210,27 @@ def _row(variant: Variant, deal: int | str, solution: Solution) -> SolverResult:
     return SolverResult(
         env_id(variant), game_rules(variant), deal, solution.result, home, len(texts) if won else None,
         solution.nodes, round(solution.seconds, 3),
-        _gains(solution) if solution.result == "unknown" else (),
     )  # fmt: skip
 
 
-def _gains(solution: Solution) -> tuple[tuple[float, int], ...]:
-    """The gains of a solution, seconds rounded to three decimals."""
-    return tuple((round(seconds, 3), home) for seconds, home in solution.gains)
-
-
-def _tidy(path: Path, variant: Variant) -> dict[int | str, SolverResult]:
-    """Sort a file of results by deal, one row for each, and return them. Other processes may add to it."""
+def _read(path: Path, variant: Variant) -> dict[int | str, SolverResult]:
+    """The results in a file by deal, the last one of each."""
     expected = env_id(variant), game_rules(variant)
-    known: dict[int | str, SolverResult] = {}
-    with locked(path):
-        for row in read_solver_results(path) if path.exists() else ():
-            if (row.env, row.rules) != expected:
-                raise ValueError(
-                    f"{path} holds results of {row.env} ({row.rules}), allowed: {expected[0]} "
-                    f"({expected[1]}); choose another file with --out"
-                )
-            known[row.deal] = _merged(known.get(row.deal), row)
-        write_text(path, "".join(_line(known[deal]) for deal in sorted(known, key=_order)))
+    known = {}
+    for row in read_solver_results(path) if path.exists() else ():
+        if (row.env, row.rules) != expected:
+            raise ValueError(
+                f"{path} holds results of {row.env} ({row.rules}), allowed: {expected[0]} ({expected[1]}); "
+                "choose another file with --out"
+            )
+        known[row.deal] = row
     return known
 
 
-def _merged(before: SolverResult | None, found: SolverResult) -> SolverResult:
-    """One row of two of the same deal: the result, or the longest search with the cards of the best line."""
-    if before is None or found.result != "unknown":
-        return found
-    if before.result != "unknown":
-        return before
-    longest = max(before, found, key=lambda row: row.seconds)
-    return replace(longest, cards_home=max(before.cards_home, found.cards_home))
-
-
-def _line(row: SolverResult) -> str:
-    """A line of a file of results."""
-    values = asdict(row)
-    if not row.gains:
-        del values["gains"]
-    return json.dumps(values) + "\n"
+def _write(path: Path, known: dict[int | str, SolverResult]) -> None:
+    """Write a file of results, sorted by deal."""
+    rows = sorted(known.values(), key=lambda row: _order(row.deal))
+    write_text(path, "".join(json.dumps(asdict(row)) + "\n" for row in rows))
 
 
 def _order(deal: int | str) -> tuple[str, int]:
@@ -268,14 +244,9 @@ def _count(variant: Variant, rows: list[SolverResult]) -> str:
     n = len(rows)
     results = Counter(row.result for row in rows)
     low, _ = wilson_interval(results["winnable"], n)
-    too_long = sum(row.result == "winnable" and not row.won for row in rows)
     _, high = wilson_interval(n - results["unwinnable"], n)
     lines = [f"{env_id(variant)}, {n} deals"]
     lines += [f"{result:10}  {results[result]:5}" for result in ("winnable", "unwinnable", "unknown")]
-    if too_long:
-        lines.append(
-            f"winnable, but in more than the registered limit of {step_limit(variant)} steps: {too_long}"
-        )
     if n:
         lines.append(f"winnable of all deals: {100 * low:.1f} to {100 * high:.1f} % (95 %)")
         lines.append(f"seconds a deal: {sum(row.seconds for row in rows) / n:.2f}")

@@ -60,18 +60,10 @@ def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) 
     table = (compare_family if config.is_family else compare)(config, run, quiet=quiet)
     print(table)
     print(f"\nrun folder      {run}")
-    _print_next(config, run)
+    if not config.is_family:
+        print(f"\nnext: python -m agents.evaluate --policy {run} --env {config.env_id} --deals 1000:2000")
+        print(f"      python -m solitaire_env watch {config.variant.name} --policy {run}")
     return 0
-
-
-def _print_next(config: TrainConfig, run: Path) -> None:
-    """Print commands to use a run."""
-    if config.is_family:
-        print(f"\nnext: python -m agents leaderboard add family network --policy {run}")
-        print(f"      python -m solitaire_env watch GAME --policy {run}")
-        return
-    print(f"\nnext: python -m agents.evaluate --policy {run} --env {config.env_id} --deals 1000:2000")
-    print(f"      python -m solitaire_env watch {config.variant.name} --policy {run}")
 
 
 def _learn(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) -> bool:
@@ -84,15 +76,6 @@ def _learn(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) -> boo
         from agents.learners import rllib
 
         return rllib.learn(config, run, cluster, learners=a.ray_learners, resume=resume, quiet=a.quiet)
-
-
-def _plan(config: TrainConfig) -> str:
-    budget = [] if config.minutes is None else [f"{config.minutes:g} minutes"]
-    budget += [] if config.total_steps is None else [f"{config.total_steps:,} steps"]
-    return (
-        f"{config.title}: training by {config.learner} for {' or '.join(budget)}, then a comparison with "
-        f"untrained policies on deals {config.eval_deals}"
-    )
 
 
 def check_start(config: TrainConfig, *, resume: bool) -> None:
@@ -108,21 +91,15 @@ def check_start(config: TrainConfig, *, resume: bool) -> None:
         initial_weights_of(config)
 
 
-def parse_arguments(args: list[str]) -> Arguments:
-    """The command line: a configuration file (or ``--resume RUN``), then any key of it as an option."""
-    return parse_options(args, Arguments, "python -m agents.train CONFIG")
-
-
 def main(args: list[str] | None = None) -> int:
     """The command; its exit status."""
     run: Path | None = None
+    words = sys.argv[1:] if args is None else args
 
     def begin_or_resume() -> int:
         nonlocal run
-        arguments = parse_arguments(sys.argv[1:] if args is None else args)
+        arguments = parse_options(words, Arguments, "python -m agents.train CONFIG")
         config, resume = arguments.config, arguments.resume is not None
-        if not arguments.quiet:
-            print(_plan(config), file=sys.stderr, flush=True)  # before torch is loaded, which takes seconds
         check_start(config, resume=resume)
         if arguments.ray is not None:
             require_ray()

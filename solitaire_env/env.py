@@ -1,5 +1,6 @@
 """The Gymnasium environment of one game."""
 
+import copy
 from typing import Any
 
 import gymnasium as gym
@@ -416,3 +417,7 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         self._started = True
         self._last = None
         return restored
+
+    def clone(self) -> "SolitaireEnv":
+        """A separate environment in the same state, random state included."""
+        return copy.deepcopy(self)

@@ -40,7 +40,6 @@ from solitaire_env.util.files import model_folder, read_json, write_text
 from solitaire_env.util.messages import shown
 from solitaire_env.util.progress import ProgressLine
 
-AUTHOR: Final = "solitaire-env"
 MADE: Final = {
     "random": "a random legal move, uniformly",
     "greedy": "the best move in a fixed order, written by hand",
@@ -70,16 +69,8 @@ class Add:
     the standard ones (0:1000), or with the final test (0:1000,100000:101000)."""
     moves: Literal["one card", "supermove"] | None = None
     """Action set of a policy that leaves it open."""
-    author: str | None = None
-    """Author."""
     made: str | None = None
     """How it was made, in a sentence; for ablations, how it differs from the baseline."""
-    steps: int | None = None
-    """Steps that training took."""
-    minutes: float | None = None
-    """Minutes that training took."""
-    machine: str | None = None
-    """Machine of the training."""
     search: Annotated[Budget, tyro.conf.arg(name="search")] = field(default_factory=Budget)
     """Search budget of a move."""
     force: bool = False
@@ -173,8 +164,7 @@ def described(a: Add, policy: str, config: TrainConfig) -> About:
     try:
         return About(
             made=made,
-            author=a.author or (AUTHOR if policy in MADE else None),
-            training=cost_of(a, policy, folder, config.variant),
+            training=cost_of(policy, folder, config.variant),
             weights=stored.weights_hash(folder),
             budget=vars(a.search) if a.table == "search" else None,
             config=yaml.safe_load(dump_config(config)) if a.table == "ablations" else None,
@@ -183,10 +173,8 @@ def described(a: Add, policy: str, config: TrainConfig) -> About:
         raise ValueError(stored.sentence(error)) from None
 
 
-def cost_of(a: Add, policy: str, folder: Path, variant: Variant) -> Training | None:
-    """Cost of the training, from the options, a run folder or the linear policy's weights."""
-    if (a.steps, a.minutes, a.machine) != (None, None, None):
-        return Training(steps=a.steps, minutes=a.minutes, machine=a.machine)
+def cost_of(policy: str, folder: Path, variant: Variant) -> Training | None:
+    """Cost of the training, from a run folder or the linear policy's weights."""
     if policy == "linear":
         entry = read_json(linear.WEIGHTS).get(variant.name)  # None: it plays with those of a similar game
         return entry and Training(minutes=round(entry["tuned"]["seconds"] / 60, 2))

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Final, Protocol, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import tyro
 from pydantic import ValidationError
@@ -14,15 +14,7 @@ from agents.config import RESUMABLE, ConfigError, TrainConfig, explain
 from agents.runs.config_files import load_config
 from solitaire_env.util.messages import shown
 
-
-class TrainingOptions(Protocol):
-    """Options of a command that trains."""
-
-    config: TrainConfig
-    trust_model: bool
-
-
-Options = TypeVar("Options", bound=TrainingOptions)
+Options = TypeVar("Options")
 
 RayAddress = Annotated[
     str | None,
@@ -77,7 +69,7 @@ def parse_options(args: list[str], kind: Callable[[TrainConfig], Options], prog:
     if folder is not None:
         config = load_config(Path(folder) / "config.yaml")
     elif rest and not rest[0].startswith("-"):
-        config = load_config(Path(rest.pop(0)), value_of(rest, "--env"))
+        config = load_config(Path(rest.pop(0)))
     try:
         default = kind(config)
         options = tyro.cli(
@@ -91,7 +83,7 @@ def parse_options(args: list[str], kind: Callable[[TrainConfig], Options], prog:
         raise explain(error, "command line") from None
     check_trust(options, rest)
     if folder is not None:
-        _check_resumed(config, options.config)
+        _check_resumed(config, options.config)  # type: ignore[attr-defined]
     return options
 
 
@@ -105,7 +97,7 @@ def _check_resumed(before: TrainConfig, config: TrainConfig) -> None:
             )
 
 
-def check_trust(options: TrainingOptions, args: list[str]) -> None:
+def check_trust(options: Any, args: list[str]) -> None:
     """Raise an error if a configuration file, not the command line, names a module to import."""
     network = options.config.network
     if ":" in network and value_of(args, "--network") is None and not options.trust_model:

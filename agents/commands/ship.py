@@ -4,15 +4,11 @@ Its network, configuration, versions and curve are copied to ``solitaire_env/pol
 plays the deals of the leaderboard, and its model card is written.
 """
 
-import csv
-import io
 import shutil
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
 
-import numpy as np
 import tyro
 
 from agents.commands import leaderboard
@@ -27,9 +23,6 @@ from solitaire_env.policies import shipped
 from solitaire_env.policies.model_files import CARD, WEIGHTS
 from solitaire_env.util.files import read_json, write_json, write_text
 from solitaire_env.util.messages import shown
-
-CURVE_ROWS: Final = 300
-"""Maximum number of rows of a shipped curve."""
 
 
 @dataclass
@@ -73,16 +66,6 @@ def read_run(folder: Path) -> TrainConfig:
     return config
 
 
-def thinned(curve: Path, most: int = CURVE_ROWS) -> str:
-    """A learning curve with at most ``most`` evenly spaced rows, including the last."""
-    with curve.open(encoding="utf-8", newline="") as file:
-        head, *rows = csv.reader(file)
-    kept = np.unique(np.linspace(len(rows) - 1, 0, min(most, len(rows))).round().astype(int))
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([head, *(rows[k] for k in kept)])
-    return out.getvalue()
-
-
 def ship(run: Path, *, force: bool = False) -> str:
     """Write the folder of a shipped policy, atomically; it has no model card yet. Returns the game."""
     config = read_run(run)
@@ -112,20 +95,18 @@ def _ship_records(source: Path, target: Path, init_from: str | None) -> None:
     """Write the record of a training: configuration, versions, curve."""
     config = load_config(source / "config.yaml")
     write_text(target / "config.yaml", dump_config(replace(config, init_from=init_from)))
-    for name in ("versions.json", "imitation.json"):
+    for name in ("versions.json", "imitation.json", "curve.csv"):
         if (source / name).is_file():
             shutil.copyfile(source / name, target / name)
-    if (source / "curve.csv").is_file():
-        write_text(target / "curve.csv", thinned(source / "curve.csv"))
 
 
 def _ship_earlier(source: Path, target: Path) -> None:
     """Write what the model card needs of an earlier training: configuration, steps and minutes."""
     target.mkdir(parents=True)
-    shutil.copyfile(source / "config.yaml", target / "config.yaml")
     write_json(target / CARD, {"steps": read_json(source / CARD)["steps"]})
-    if (source / "curve.csv").is_file():
-        write_text(target / "curve.csv", thinned(source / "curve.csv", 1))
+    for name in ("config.yaml", "curve.csv"):
+        if (source / name).is_file():
+            shutil.copyfile(source / name, target / name)
 
 
 def main(args: list[str] | None = None) -> int:

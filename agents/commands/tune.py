@@ -14,13 +14,12 @@ from typing import Annotated, Any, Final
 import tyro
 
 from agents.commands.options import parse_options, run_command
-from agents.config import ConfigError, TrainConfig, make_config
+from agents.config import ConfigError, TrainConfig
 from agents.learners.training import TrainingCallback, check_device, learn
 from agents.reports.compare import play_policy
 from agents.reports.stored import HELD_OUT, STANDARD
 from agents.runs.config_files import dump_config
 from agents.runs.folders import new_run
-from agents.runs.tracking import check_wandb, tracked
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.util.files import locked, write_text
 from solitaire_env.util.messages import shown
@@ -28,21 +27,18 @@ from solitaire_env.util.progress import ProgressLine
 
 RANGES: Final = {
     "learning_rate": (3e-4, 3e-3, True),
-    # learning_rate_end / learning_rate, from decay to zero to constant.
-    "final_rate": (0.0, 1.0, False),
+    "learning_rate_end": (0.0, 1e-3, False),
     "gamma": (0.99, 1.0, False),
     "gae_lambda": (0.9, 1.0, False),
     "clip_range": (0.05, 0.3, False),
     "ent_coef": (0.0, 0.01, False),
     "init_linear_temperature": (0.5, 4.0, True),
 }
-"""Numeric parameters: minimum, maximum, and whether the scale is logarithmic. The reasons are in the docs,
-how-to/tune."""
+"""Numeric parameters: minimum, maximum, and whether the scale is logarithmic."""
 CHOICES: Final = {
     "batch_size": (256, 512, 1024, 2048, 4096),
     "n_epochs": (1, 2, 3, 4, 6),
     "stall_limit": (20, 40, 60, 80),
-    "hidden": ("32 16", "64 32", "128 64", "64 64 32"),
 }
 """Categorical parameters."""
 PRUNE_AT: Final = (50, 75)
@@ -69,12 +65,8 @@ class Arguments:
 
 
 def own_values(config: TrainConfig) -> dict[str, Any]:
-    """The searched parameters in a configuration, without those that it does not use."""
-    values = {
-        **asdict(config),
-        "final_rate": config.learning_rate_end / config.learning_rate,
-        "hidden": " ".join(map(str, config.hidden)) if "hidden" in config.network_sizes else None,
-    }
+    """The searched parameters in a configuration, without those that are null."""
+    values = asdict(config)
     return {name: values[name] for name in (*RANGES, *CHOICES) if values[name] is not None}
 
 
@@ -87,17 +79,7 @@ def suggest(trial: Any, config: TrainConfig) -> TrainConfig:
             values[name] = trial.suggest_float(name, min(low, own), max(high, own), log=log)
         else:
             values[name] = trial.suggest_categorical(name, tuple(dict.fromkeys((*CHOICES[name], own))))
-    return configured(config, values)
-
-
-def configured(config: TrainConfig, values: dict[str, Any]) -> TrainConfig:
-    """A configuration with the values of a trial."""
-    values = dict(values)
-    rate_end = values["learning_rate"] * values.pop("final_rate")
-    values["learning_rate_end"] = float(f"{rate_end:.6g}")
-    if "hidden" in values:
-        values["hidden"] = [int(size) for size in values["hidden"].split()]
-    return make_config({**asdict(config), **values}, "trial")
+    return replace(config, **values)
 
 
 def run_trial(trial: Any, a: Arguments) -> float:
@@ -119,7 +101,7 @@ def run_trial(trial: Any, a: Arguments) -> float:
                 raise optuna.TrialPruned
 
     try:
-        with locked(run, timeout_s=0), tracked(config, run, quiet=a.quiet):
+        with locked(run, timeout_s=0):
             if not learn(config, run, resume=False, quiet=a.quiet, on_update=on_update):
                 raise KeyboardInterrupt
     except ConfigError:
@@ -132,13 +114,21 @@ def run_trial(trial: Any, a: Arguments) -> float:
 
 def run(a: Arguments) -> int:
     """Run the missing trials and write the best configuration; the exit status."""
+    a.config.variant  # noqa: B018 - refuses many games
+    if a.trials < 1:
+        raise ValueError(f"trials is {a.trials}, allowed: at least 1")
+    if taken := [deal for deal in parse_deals(a.deals) if deal in STANDARD or deal in HELD_OUT]:
+        raise ValueError(
+            f"deals is {shown(a.deals)}: {len(taken)} of them are reserved for reports, allowed: others, "
+            "such as 200000:200500"
+        )
+    check_device(a.config.device)
     try:
         import optuna
         from optuna.storages.journal import JournalFileBackend
     except ImportError as error:
         raise ImportError(f"agents tune needs {error.name}: pip install -e '.[tune]'") from None
     optuna.logging.set_verbosity(optuna.logging.WARNING if a.quiet else optuna.logging.INFO)
-    check(a)
     a.study.parent.mkdir(parents=True, exist_ok=True)
     study = optuna.create_study(
         storage=optuna.storages.JournalStorage(JournalFileBackend(str(a.study))),
@@ -158,23 +148,9 @@ def run(a: Arguments) -> int:
     best = study.best_trial
     path = a.study.with_name(f"{a.study.stem}-best.yaml")
     head = f"# Trial {best.number} of {a.study.name}: score {best.value:.3f} on deals {a.deals}.\n"
-    write_text(path, head + dump_config(configured(a.config, best.params)))
+    write_text(path, head + dump_config(replace(a.config, **best.params)))
     print(f"{head}best configuration  {path}\nnext: python -m agents.train {path}")
     return 0
-
-
-def check(a: Arguments) -> None:
-    """Check the options, before any file is written."""
-    a.config.variant  # noqa: B018 - refuses many games
-    if a.trials < 1:
-        raise ValueError(f"trials is {a.trials}, allowed: at least 1")
-    if taken := [deal for deal in parse_deals(a.deals) if deal in STANDARD or deal in HELD_OUT]:
-        raise ValueError(
-            f"deals is {shown(a.deals)}: {len(taken)} of them are reserved for reports, allowed: others, "
-            "such as 200000:200500"
-        )
-    check_device(a.config.device)
-    check_wandb(a.config)
 
 
 def main(args: list[str] | None = None) -> int:

@@ -1,10 +1,6 @@
-"""Imitation: supervised learning of the moves of a player and of the returns of its games."""
+"""Imitation: supervised learning of the moves and returns of a player, from transcripts of its games."""
 
-import csv
-import time
-from collections.abc import Callable
-from copy import deepcopy
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -15,21 +11,196 @@ from gymnasium.spaces import Discrete
 from stable_baselines3.common.utils import get_device
 
 from agents.config import TrainConfig
-from agents.learners.dataset import Positions
 from agents.learners.initial_weights import initialize
 from agents.learners.parallel import MAX_GRAD_NORM
 from agents.networks.sb3_policy import NetworkPolicy
-from agents.runs.interrupt import first_interrupt
 from agents.runs.models import save_model
+from solitaire_env import Variant, env_id
+from solitaire_env.core import Batch, GameSpec, Settings
+from solitaire_env.core.deals import check_deal
+from solitaire_env.core.layout import action_layout
 from solitaire_env.env import observation_space
+from solitaire_env.evaluation import deals
+from solitaire_env.notation import format_position, parse_position
+from solitaire_env.transcripts import Transcript, parse_transcript
 from solitaire_env.util.cores import usable_cores
-from solitaire_env.util.files import naming
-from solitaire_env.util.progress import ProgressLine, clock
+from solitaire_env.util.messages import one_line
+from solitaire_env.util.progress import ProgressLine
 
 Array = npt.NDArray[Any]
 
-CURVE: Final = "imitation.csv"
-"""File of a run folder with a row an epoch."""
+HELD_OUT: Final = 10
+"""One of this many deals is held out, to measure what was learned."""
+
+
+# ----------------------------------------------------------------------------- reading transcripts
+
+
+def read_games(paths: Sequence[Path], config: TrainConfig) -> dict[Path, Transcript]:
+    """The transcripts among some paths, and in the folders among them.
+
+    Raises
+    ------
+    ValueError
+        If a file is no transcript, or is of another game, of a deal reserved for evaluation, or of a player
+        that may have seen more than the configuration allows. The message names the file.
+    """
+    files = [file for path in paths for file in (sorted(path.rglob("*.txt")) if path.is_dir() else [path])]
+    games = {}
+    for path in files:
+        try:
+            games[path] = parse_transcript(path.read_text(encoding="utf-8"))
+            _check_game(games[path], config)
+        except ValueError as error:
+            raise ValueError(f"{path}: {one_line(error, 300)}") from None
+    if not games:
+        given = ", ".join(map(str, paths)) or "nothing"
+        raise ValueError(f"{given}: has no transcripts, allowed: files, and folders with *.txt files")
+    return games
+
+
+def _check_game(game: Transcript, config: TrainConfig) -> None:
+    ours = config.variant
+    if game.variant not in (ours, _single_moves(ours)):
+        raise ValueError(
+            f"its game is {_rules(game.variant)}, allowed: that of the configuration, {_rules(ours)}"
+        )
+    if game.deal in deals.STANDARD or game.deal in deals.HELD_OUT:
+        raise ValueError(
+            f"deal {game.deal} is reserved for evaluation, as are 0-999 and 100000-100999, "
+            "allowed: other deals"
+        )
+    if ours.stock and config.information == "player" and game.information != "player":
+        raise ValueError(
+            f"its information is {game.information!r}, so its player may have seen the stock, "
+            "allowed: 'player', or a configuration with information 'thoughtful'"
+        )
+
+
+def _single_moves(variant: Variant) -> Variant:
+    """The game whose transcripts a game with supermoves can be learned from."""
+    return variant.with_rules(moves="one card") if variant.moves == "supermove" else variant
+
+
+def _rules(variant: Variant) -> str:
+    return f"{env_id(variant)} ({variant.build}, {variant.spaces}, {variant.moves})"
+
+
+# --------------------------------------------------------------------------------------- positions
+
+
+class Positions(NamedTuple):
+    """Positions and the moves made in them, one per row."""
+
+    observations: Array
+    """As the configured network sees them, ``[n, size]``."""
+    masks: Array
+    """uint8 ``[n, actions / 8]``, packed bits."""
+    actions: Array
+    """int64 ``[n]``."""
+    returns: Array
+    """float32 ``[n]``: returns from here in the configured reward, with one discount per decision."""
+    learned: Array
+    """bool ``[n]``: whether the move is learned, or only the return."""
+    held_out: Array
+    """bool ``[n]``: whether the deal is held out."""
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+
+def positions_of(
+    games: dict[Path, Transcript], config: TrainConfig, line: ProgressLine, *, all_games: bool
+) -> Positions:
+    """Replay games. A tenth of the deals is held out.
+
+    Parameters
+    ----------
+    all_games
+        Learn the moves of all games, not only those of games that were won.
+
+    Raises
+    ------
+    ValueError
+        If a game cannot be replayed, or does not end as its transcript says. The message names the file.
+    """
+    taught = sorted({game.start for game in games.values() if all_games or game.result == "won"})
+    if len(taught) < 2:
+        raise ValueError(
+            f"{len(games)} games, but moves to learn from {len(taught)} deals, allowed: at least 2; only won "
+            "games count unless --all-games is given"
+        )
+    others = sorted({game.start for game in games.values()} - {*taught})
+    random = np.random.default_rng(config.seed)
+    held: set[str] = set()
+    for starts in (taught, others):
+        held.update(random.permutation(starts)[: -(-len(starts) // HELD_OUT)])
+    batch = Batch(
+        GameSpec(config.variant, Settings(config.observation, config.information, config.reward)), 1
+    )
+    parts = []
+    for done, (path, game) in enumerate(games.items(), 1):
+        try:
+            steps = list(_replay(game, batch))
+        except ValueError as error:
+            raise ValueError(f"{path}: {one_line(error)}") from None
+        line.count(done, len(games), f"replaying: {done} of {len(games)} games")
+        if steps:
+            observations, masks, actions, rewards = (np.array(part) for part in zip(*steps, strict=True))
+            after, returns = 0.0, np.empty(len(steps), dtype=np.float32)
+            for t in reversed(range(len(steps))):
+                returns[t] = after = rewards[t] + config.gamma * after
+            learned = np.full(len(steps), all_games or game.result == "won")
+            is_held = np.full(len(steps), game.start in held)
+            parts.append((observations, masks, actions, returns, learned, is_held))
+    line.close()
+    return Positions(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _replay(game: Transcript, batch: Batch) -> Iterator[tuple[Array, Array, int, float]]:
+    """Play a transcript in a batch of one game: observation, mask, action and reward of each decision."""
+    variant, row = batch.variant, np.zeros(1, dtype=np.int64)
+    start = parse_position(game.start, variant) if game.deal is None else check_deal(variant, game.deal)
+    batch.begin(row, [start])
+    if format_position(batch.position(0)) != game.start:
+        raise ValueError(f"deal {game.deal} starts from another position")
+    left = list(game.actions)
+    while left:
+        if batch.state.status[0] != 0:
+            raise ValueError(f"step {len(game.actions) - len(left) + 1}: the game has ended before")
+        action, count = _join(batch, left) if game.variant != variant else (batch.parse_action(left[0]), 1)
+        seen = batch.observations()[0].copy(), np.packbits(batch.state.mask[0])
+        try:
+            batch.play(row, np.array([action]))
+        except ValueError as error:
+            raise ValueError(f"step {len(game.actions) - len(left) + 1}: {error}") from None
+        yield *seen, action, float(batch.rewards[0])
+        del left[:count]
+    result = {0: "truncated", 1: "won"}.get(int(batch.state.status[0]), "stuck")
+    if (result, batch.state.home[0]) != (game.result, game.cards_home):
+        raise ValueError(
+            f"its result is {game.result} with {game.cards_home} cards home, but the replayed game is "
+            f"{result if result != 'truncated' else 'not over'} with {batch.state.home[0]} cards home"
+        )
+
+
+def _join(batch: Batch, singles: list[str]) -> tuple[int, int]:
+    """The longest supermove that the next single moves of a game form, and their number."""
+    layout, single_layout = action_layout(batch.variant), action_layout(_single_moves(batch.variant))
+    first = batch.parse_action(singles[0])
+    best, most = first, 1
+    # A supermove begins with its last card, which moves to a cell or space.
+    if layout.decode(first).kind in ("cell", "space"):
+        for action in np.flatnonzero(batch.state.mask[0]).tolist():
+            move = layout.decode(action)
+            if move.kind in ("tableau", "space") and move.source == layout.decode(first).source:
+                cards = [single_layout.text(number) for number in batch.expand(0, action)]
+                if len(cards) > most and cards == singles[: len(cards)]:
+                    best, most = action, len(cards)
+    return best, most
+
+
+# ---------------------------------------------------------------------------------------- learning
 
 
 class Score(NamedTuple):
@@ -44,59 +215,41 @@ class Score(NamedTuple):
 
 
 class Student:
-    """A network that learns the moves and returns of positions.
+    """A network that learns the moves and returns of positions."""
 
-    Parameters
-    ----------
-    config
-        The network, its initial weights, and the learning rate.
-    positions
-        The positions to learn from.
-    kl_coef
-        Weight of the Kullback-Leibler divergence from the initial network.
-    """
-
-    def __init__(self, config: TrainConfig, positions: Positions, kl_coef: float = 0.0) -> None:
+    def __init__(self, config: TrainConfig, positions: Positions) -> None:
         th.manual_seed(config.seed)
-        self.config = config
-        self.kl_coef = kl_coef
-        self.game = config.game
-        self.actions = self.game.num_actions
-        self.positions = positions
+        self.config, self.positions = config, positions
+        self.actions = config.game.num_actions
         policy = NetworkPolicy(
-            observation_space(self.game), Discrete(self.actions), lambda _: config.learning_rate,
-            kind=config.network, spec=self.game, sizes=config.network_sizes,
+            observation_space(config.game), Discrete(self.actions), lambda _: config.learning_rate,
+            kind=config.network, spec=config.game, sizes=config.network_sizes,
         )  # fmt: skip
         initialize(config, policy)
         self.policy = policy.to(get_device(config.device))
-        self.initial = deepcopy(self.policy).requires_grad_(False) if kl_coef else None
 
     def _batch(self, rows: Array) -> tuple[th.Tensor, Array, th.Tensor, th.Tensor, th.Tensor]:
         """Observations, masks, actions, returns, and whether the moves are learned."""
-        p, device = self.positions, self.policy.device
+        p = self.positions
         masks = np.unpackbits(p.masks[rows], axis=1, count=self.actions).view(np.int8)
-        tensors = (p.observations[rows], p.actions[rows].astype(np.int64), p.returns[rows], p.learned[rows])
-        observations, actions, returns, learned = (th.from_numpy(part).to(device) for part in tensors)
+        observations, actions, returns, learned = (
+            th.from_numpy(part[rows]).to(self.policy.device)
+            for part in (p.observations, p.actions, p.returns, p.learned)
+        )
         return observations, masks, actions, returns, learned
 
-    def learn(self, rows: Array, rate: float) -> float:
-        """Take one step of Adam on some positions; return the loss of their moves."""
+    def learn(self, rows: Array, rate: float) -> None:
+        """Take one step of Adam on some positions."""
         observations, masks, actions, returns, learned = self._batch(rows)
         optimizer = self.policy.optimizer
-        for group in optimizer.param_groups:
-            group["lr"] = rate
+        optimizer.param_groups[0]["lr"] = rate
         seen, logs = self.policy.log_probabilities(observations, masks)
         loss = -(seen.of(actions, logs) * learned).sum() / learned.sum().clamp(min=1)
         error = (self.policy.value_net(seen.features)[:, 0] - returns).square().mean()
-        total = loss + error
-        if self.initial is not None:
-            _, before = self.initial.log_probabilities(observations, masks)
-            total = total + self.kl_coef * (before.exp() * (before - logs)).sum() / len(rows)
         optimizer.zero_grad()
-        total.backward()
+        (loss + error).backward()
         th.nn.utils.clip_grad_norm_(self.policy.parameters(), MAX_GRAD_NORM)
         optimizer.step()
-        return loss.item()
 
     @th.no_grad()
     def score(self, rows: Array) -> Score:
@@ -114,88 +267,30 @@ class Student:
 
     def save(self, folder: Path, steps: int) -> None:
         """Write the model."""
+        config = self.config
         save_model(
-            folder,
-            self.policy.network,
-            self.game,
-            kind=self.config.network,
-            sizes=self.config.network_sizes,
-            steps=steps,
-            value=self.policy.value_net,
-            safe_autoplay=self.config.safe_autoplay,
-        )
+            folder, self.policy.network, config.game, kind=config.network, sizes=config.network_sizes,
+            steps=steps, value=self.policy.value_net, safe_autoplay=config.safe_autoplay,
+        )  # fmt: skip
 
 
 def learn(
-    config: TrainConfig, positions: Positions, run: Path, *, epochs: int | None, kl_coef: float, quiet: bool
-) -> tuple[Score, bool]:
-    """Learn positions in a run folder: the best score, and whether the learning was completed.
-
-    The model with the lowest loss on the held-out deals is kept. The first Ctrl-C ends learning after the
-    current step.
-
-    Parameters
-    ----------
-    epochs
-        Learning ends after this many passes over the positions, or after ``config.minutes``.
-    kl_coef
-        See :class:`Student`.
-    """
+    config: TrainConfig, positions: Positions, folder: Path, *, epochs: int, quiet: bool
+) -> list[Score]:
+    """Take some passes over positions; return the score after each. The model of the lowest loss is kept."""
     th.set_num_threads(config.threads or usable_cores())
-    student = Student(config, positions, kl_coef)
+    student = Student(config, positions)
     taught, held = (np.flatnonzero(positions.held_out == kept) for kept in (False, True))
+    batches = -(-len(taught) // config.batch_size)
     random = np.random.default_rng(config.seed)
     line = ProgressLine(quiet)
-    start, seen = time.monotonic(), 0
-    share = _share_of(config.minutes, epochs)
-    best: Score | None = None
-    losses: list[float] = []
-    with first_interrupt() as interrupt:
-        try:
-            while True:
-                score = student.score(held)
-                passes, seconds = seen / len(taught), time.monotonic() - start
-                _write_row(run / CURVE, passes, seconds, losses, score)
-                if best is None or score.loss < best.loss:
-                    best = score
-                    student.save(run / "model", seen)
-                if interrupt.requested or share(passes, seconds) >= 1:
-                    return best, not interrupt.requested
-                losses = []
-                for rows in np.array_split(random.permutation(taught), -(-len(taught) // config.batch_size)):
-                    done = share(seen / len(taught), time.monotonic() - start)
-                    if interrupt.requested or done >= 1:
-                        break
-                    losses.append(student.learn(rows, config.rate_at(done)))
-                    seen += len(rows)
-                    line.show(partial(_text, seen / len(taught), done, time.monotonic() - start, score))
-        finally:
-            line.close()
-
-
-def _share_of(minutes: float | None, epochs: int | None) -> Callable[[float, float], float]:
-    """A function of epochs and seconds: the completed share of the learning, 0 to 1."""
-
-    def share(passes: float, seconds: float) -> float:
-        of_time = seconds / (60 * minutes) if minutes else 0.0
-        return min(1.0, max(of_time, passes / epochs if epochs else 0.0))
-
-    return share
-
-
-def _text(epochs: float, share: float, seconds: float, score: Score) -> str:
-    left = f"{clock(seconds * (1 - share) / share)} left" if share > 0.01 else "starting"
-    return (
-        f"learning: {epochs:.1f} epochs; on held-out deals {100 * score.accuracy:.1f} % of moves, "
-        f"loss {score.loss:.3f}, {left}"
-    )
-
-
-def _write_row(path: Path, epochs: float, seconds: float, losses: list[float], score: Score) -> None:
-    loss = f"{np.mean(losses):.5f}" if losses else ""
-    new = not path.exists()
-    with naming(path), path.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        if new:
-            writer.writerow(("epochs", "minutes", "train_loss", *Score._fields))
-        writer.writerow((f"{epochs:.3f}", f"{seconds / 60:.4f}", loss, *(f"{x:.5f}" for x in score)))
+    scores: list[Score] = []
+    for epoch in range(epochs):
+        for k, rows in enumerate(np.array_split(random.permutation(taught), batches)):
+            student.learn(rows, config.rate_at((epoch + k / batches) / epochs))
+            line.count(k, batches, f"learning: epoch {epoch + 1} of {epochs}, minibatch {k} of {batches}")
+        scores.append(student.score(held))
+        if scores[-1] == min(scores):
+            student.save(folder, (epoch + 1) * len(taught))
+    line.close()
+    return scores

@@ -2,8 +2,6 @@
 
 Schulman et al., "Proximal Policy Optimization Algorithms" (2017). Advantages are estimated with ``gamma`` and
 ``gae_lambda``.
-
-:mod:`agents.learners.maskable_ppo` is sb3-contrib's, which computes the same loss in several times the time.
 """
 
 from functools import partial

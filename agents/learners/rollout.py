@@ -37,8 +37,6 @@ MIN_PROB: Final = 0.003
 """Moves with a lower probability are not played out."""
 KL_COEF: Final = 0.001
 """Weight of the Kullback-Leibler divergence from the initial network, in units of the reward a nat."""
-BATCH: Final = 1024
-"""Number of decisions whose expected gain is computed together."""
 ROLLOUTS_PER_BATCH: Final = 4096
 """Number of rollouts that are played together; at least those of one move."""
 
@@ -160,26 +158,19 @@ class RolloutLearner(TeamLearner):
         self.learn_decisions(Decisions(*map(np.concatenate, zip(*played.kept, strict=True))))
 
     def learn_decisions(self, decisions: Decisions) -> None:
-        """Learn from decisions. Logged values are computed before the update."""
-        n = len(decisions.rows)
-        with th.inference_mode():
-            parts = [
-                self._expect(decisions, part)
-                for part in np.split(np.arange(n), range(BATCH, n, BATCH))
-                if len(part)
-            ]
-        gain, divergence = (float(np.sum([t[k].item() for t in parts])) / max(n, 1) for k in (0, 1))
-        start = float((np.exp(decisions.before) * decisions.gains).sum()) / max(n, 1)
-        self.logger.record("train/gain", gain - start)
-        self.logger.record("train/divergence", divergence)
+        """Learn from decisions."""
+        start = float((np.exp(decisions.before) * decisions.gains).sum()) / max(len(decisions.rows), 1)
 
         def loss_of(part: Array, n: float) -> tuple[th.Tensor, th.Tensor]:
             gain, divergence = self._expect(decisions, part)
             # In nats: against a reward of one card the smallest step of Adam would be large.
-            loss = (divergence - gain / KL_COEF) / n
-            return loss, loss[None]
+            return (divergence - gain / KL_COEF) / n, th.stack((gain, divergence)).detach() / n
 
-        self.pass_over(n, list(self.policy.network.parameters()), loss_of)
+        logged = self.pass_over(len(decisions.rows), list(self.policy.network.parameters()), loss_of)
+        if len(logged):
+            gain, divergence = logged.mean(0)
+            self.logger.record("train/gain", float(gain) - start)
+            self.logger.record("train/divergence", float(divergence))
 
     def _expect(self, decisions: Decisions, part: Array) -> tuple[th.Tensor, th.Tensor]:
         """Sums over some decisions: expected advantage, and KL divergence from the initial network."""

@@ -27,6 +27,7 @@ from agents.runs.models import save_model
 from solitaire_env.core import max_threads, set_num_threads
 from solitaire_env.util.cores import usable_cores
 from solitaire_env.util.files import naming, write_text
+from solitaire_env.util.messages import one_line
 from solitaire_env.util.progress import ProgressLine
 
 MIN_GAMES: Final = 64
@@ -209,10 +210,9 @@ def _save(config: TrainConfig, folder: Path, model: Learner, env: TrainingEnv) -
 
 def check_device(name: str) -> None:
     """Raise an error if this machine does not have the device; SB3 would silently use the CPU."""
-    here = ["auto", "cpu"]
-    if th.backends.mps.is_available():
-        here.append("mps")
-    if th.cuda.is_available():
-        here += ["cuda", *(f"cuda:{number}" for number in range(th.cuda.device_count()))]
-    if name not in here:
-        raise ConfigError(f"device is {name!r}, which this machine does not have, allowed: {', '.join(here)}")
+    try:
+        th.empty(0, device="cpu" if name == "auto" else name)
+    except (RuntimeError, AssertionError) as error:
+        raise ConfigError(
+            f"device is {name!r}, which this machine does not have: {one_line(error)}"
+        ) from None

@@ -169,24 +169,3 @@ def means_table(rows: Mapping[str, Rows], games: Sequence[str]) -> str:
             never = sum(row.won == 0 for row in played)
             lines.append([name, f"{len(played)}", _percent(won), _percent(home), f"{never}"])
     return table(["", "games", "won, mean", "cards home, mean", "games never won"], lines)
-
-
-def compared(rows: Mapping[str, Rows], games: Sequence[str], than: str = "greedy") -> str:
-    """In which games the network is better and worse than another policy, in words.
-
-    Compares games won; if these intervals overlap, cards home.
-    """
-    network, other = rows.get(NETWORK, {}), rows.get(than, {})
-    both = [game for game in games if game in network and game in other]
-
-    def better(one: Row, two: Row) -> bool:
-        if one.win_interval[0] > two.win_interval[1]:
-            return True
-        return one.win_interval[1] >= two.win_interval[0] and one.cards_interval[0] > two.cards_interval[1]
-
-    worse = [get_variant(game).title for game in both if better(other[game], network[game])]
-    count = sum(better(network[game], other[game]) for game in both)
-    return (
-        f"Against {than} the network plays better in {count} of {len(both)} games, and worse in "
-        f"{len(worse)}{': ' if worse else ''}{', '.join(worse)}. In the others the intervals overlap."
-    )

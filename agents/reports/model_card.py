@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from safetensors import safe_open
 
-from agents.config import TrainConfig
 from agents.reports import stored
 from agents.reports.plots import read_curve
 from agents.reports.stored import Entry, Training
@@ -27,7 +26,7 @@ A network that chooses among the legal moves of {title}: the policy `shipped` of
 {facts}
 
 `config.yaml` is the whole configuration, `versions.json` lists the software that trained it, `curve.csv` is
-the thinned learning curve: win rate and cards home of the last 1,000 training games.
+the learning curve: win rate and cards home of the last 1,000 training games.
 
 ## Results
 
@@ -51,14 +50,22 @@ No training game has a number below 1,048,576, and deals {held_out} were not use
 ```sh
 python -m agents.evaluate --policy shipped --env {env} --deals 0:1000
 python -m agents leaderboard replay {game}/shipped    # compare with the stored games
-{again}
+python -m agents.train solitaire_env/policies/weights/{game}/config.yaml{init_from}
 ```
 
-If the budget is in minutes, another machine trains for another number of steps and gets another network.
+{history}If the budget is in minutes, another machine trains for another number of steps and gets another
+network.
 
 ## Licence
 
 MIT, as the code.
+"""
+
+
+HISTORY: Final = """`history/` has the configuration of each training before it, the first one in `1/`.
+Where `init_from` names `history/N`, give the run folder of that training as `--init-from`; of two, both with
+a comma between.
+
 """
 
 
@@ -130,20 +137,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
         held_out=f"{stored.HELD_OUT[0]}-{stored.HELD_OUT[-1]}",
         env=env_id(config.variant),
         game=config.variant.name,
-        again=_again(folder, config),
+        init_from=" --init-from RUN" if config.init_from else "",
+        history=HISTORY if config.init_from else "",
         lookahead=" with rollout lookahead up to the next draw" if lookahead else "",
     )
-
-
-def _again(folder: Path, config: TrainConfig) -> str:
-    """The commands that train it, and its initial networks."""
-    game, commands = config.variant.name, []
-    history = {record.name: load_config(record / "config.yaml").name for record in history_of(folder)}
-    for part in (*history_of(folder), folder):
-        path = Path("solitaire_env/policies/weights", game, part.relative_to(folder), "config.yaml")
-        numbers = [init.name for init in load_config(part / "config.yaml").init_folders]
-        init_from = ",".join(f"runs/{history.get(number, game)}-{number}" for number in numbers)
-        commands.append(
-            f"python -m agents.train {path.as_posix()}" + (f" --init-from {init_from}" if init_from else "")
-        )
-    return "\n".join(commands)

@@ -33,14 +33,6 @@ class PlayJob(NamedTuple):
     record: bool
 
 
-class Played(NamedTuple):
-    """A finished game, and the policy's timing since the one before it."""
-
-    end: Finished
-    answers: int
-    answer_seconds: float
-
-
 def play_on(
     cluster: Cluster, name: str, game: GameSpec, options: dict[str, Any]
 ) -> Callable[[Runner, Sequence[Deal]], Iterator[list[Finished]]]:
@@ -62,15 +54,12 @@ def play_on(
             min_size=min(MIN_CHUNK, runner.num_envs),
             max_size=MAX_ROUNDS * runner.num_envs,
         ):
-            for _, played in results:
-                runner.answers += played.answers
-                runner.answer_seconds += played.answer_seconds
-            yield [played.end for _, played in results]
+            yield [end for _, end in results]
 
     return play
 
 
-def prepare(job: PlayJob) -> Callable[[list[Deal]], Iterator[list[tuple[int, Played]]]]:
+def prepare(job: PlayJob) -> Callable[[list[Deal]], Iterator[list[tuple[int, Finished]]]]:
     """Make the policy in a worker; return the function that plays a chunk of deals.
 
     Raises
@@ -85,14 +74,10 @@ def prepare(job: PlayJob) -> Callable[[list[Deal]], Iterator[list[tuple[int, Pla
             f"{job.fingerprint}, that of the process that sent the work"
         )
 
-    def play(deals: list[Deal]) -> Iterator[list[tuple[int, Played]]]:
+    def play(deals: list[Deal]) -> Iterator[list[tuple[int, Finished]]]:
         runner = Runner(policy, job.spec, num_envs=job.num_envs, seed=job.seed, record=job.record)
         places: dict[Start, int] = {deal: place for place, deal in enumerate(deals)}
-        answers, seconds = 0, 0.0
         for ended in runner.play(deals):
-            for end in ended:
-                done = Played(end, runner.answers - answers, runner.answer_seconds - seconds)
-                answers, seconds = runner.answers, runner.answer_seconds
-                yield [(places[end.start], done)]
+            yield [(places[end.start], end) for end in ended]
 
     return play

@@ -7,7 +7,7 @@ from typing import Final
 
 from agents.reports import family, stored
 from agents.reports.model_card import model_card
-from agents.reports.solver_results import SolverResult, contradictions, solver_results, solver_table
+from agents.reports.solver_results import SolverResult, solver_results, solver_table
 from agents.reports.stored import Entry, read_abouts, read_entries, read_leaderboard, weights_hash
 from agents.reports.tables import against, cost, home, table, won
 from solitaire_env import VARIANTS, env_id
@@ -129,13 +129,13 @@ def leaderboard_page() -> str:
     """The leaderboard of every game, and the ablations."""
     entries, solved = read_leaderboard(), solver_results()
     games = [variant.name for variant in VARIANTS if variant.name in entries]
-    made = {(e.name, e.about.author or "", e.about.made) for of_game in entries.values() for e in of_game}
+    made = {(e.name, e.about.made) for of_game in entries.values() for e in of_game}
     return LEADERBOARD.format(
         standard=range_text(stored.STANDARD),
         held_out=range_text(stored.HELD_OUT),
         side=stored.TIMED_ENVS,
         games="\n".join(game_section(game, entries[game], solved.get(game, {})) for game in games),
-        policies=table(["policy", "author", "what it is"], [[f"`{p}`", a, m] for p, a, m in sorted(made)], 3),
+        policies=table(["policy", "what it is"], [[f"`{p}`", m] for p, m in sorted(made)], 2),
         ablations="\n\n".join(
             f"### {name}\n\n{ablation_table(trained)}" for name, trained in read_entries("ablations").items()
         ),
@@ -178,19 +178,7 @@ def narrow(cell: str) -> str:
 
 
 def known_winnable(entries: Sequence[Entry], solved: Solved) -> set[int | str]:
-    """The standard deals of a game that the solver or a policy has won.
-
-    Raises
-    ------
-    ValueError
-        If a policy has won a deal that the solver proved unwinnable.
-    """
-    for entry in entries:
-        if wrong := contradictions(solved, entry.games):
-            raise ValueError(
-                f"{entry.group}: `{entry.name}` won deal {wrong[0]}, which the solver proved unwinnable: "
-                "the solver or the rules are wrong"
-            )
+    """The standard deals of a game that the solver or a policy has won."""
     by_solver = {deal for deal, row in solved.items() if row.won and deal in stored.STANDARD}
     return by_solver | {game.deal for entry in entries for game in entry.standard if game.won}
 
@@ -293,8 +281,7 @@ def family_page() -> str:
     ):
         some = {name: of_policy for name, of_policy in rows.items() if of_policy.keys() & {*games}}
         parts.append(
-            f"## {title}\n\n{family.means_table(some, games)}\n\n{family.compared(rows, games)}\n\n"
-            f"{family.games_table(some, games)}\n"
+            f"## {title}\n\n{family.means_table(some, games)}\n\n{family.games_table(some, games)}\n"
         )
     return FAMILY.format(
         games=len(trained),

@@ -1,21 +1,16 @@
 """Learning curves, drawn by ``python -m agents plot`` and by training.
 
-Games won and cards home, of the last 1,000 games, against steps. Runs whose configurations differ only by the
-seed are drawn as their mean, with a band from the lowest to the highest of them, up to the end of the
-shortest; thin lines are the single runs.
+Games won and cards home, of the last 1,000 games, against steps: a line for each run.
 """
 
 import csv
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
 from pathlib import Path
 from typing import Any, Final
-
-import numpy as np
 
 from agents.config import TrainConfig
 from agents.runs.config_files import load_config
@@ -118,9 +113,12 @@ def draw_curve(runs: Sequence[Run]) -> Any:
     figure = new_figure(0.5 + 2.9 * len(by_game))
     rows = figure.subplots(len(by_game), 2, squeeze=False)
     for (title, of_game), (left, right) in zip(sorted(by_game.items()), rows, strict=True):
-        for color, (label, seeds) in zip(cycle(COLORS), group(of_game).items(), strict=False):
-            draw_seeds(left, seeds, "win_rate", 100, color, label)
-            draw_seeds(right, seeds, "cards_home", 1, color, label)
+        for color, run in zip(cycle(COLORS), of_game, strict=False):
+            for axes, column, scale in ((left, "win_rate", 100), (right, "cards_home", 1)):
+                steps = [row["steps"] / 1e6 for row in run.curve]
+                # With a mark, to show curves of one point.
+                style: dict[str, Any] = {"color": color, "marker": "o" if len(steps) == 1 else ""}
+                axes.plot(steps, [scale * row[column] for row in run.curve], label=run.folder.name, **style)
         left.set(title=title, xlabel="million steps", ylabel="games won, % of the last 1,000")
         right.set(xlabel="million steps", ylabel="cards home, mean of the last 1,000")
         for axes in (left, right):
@@ -128,43 +126,6 @@ def draw_curve(runs: Sequence[Run]) -> Any:
             axes.set_ylim(0, max(5, axes.get_ylim()[1]))
         right.legend(loc="lower right")
     return figure
-
-
-def group(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """Runs of one game that differ only by the seed, by the settings that distinguish them from others."""
-    groups: dict[str, list[Run]] = {}
-    for run in runs:
-        groups.setdefault(json.dumps({**asdict(run.config), "seed": None}, sort_keys=True), []).append(run)
-    configs = [json.loads(key) for key in groups]
-    differ = [key for key in configs[0] if any(config[key] != configs[0][key] for config in configs)]
-    labels = {}
-    for config, seeds in zip(configs, groups.values(), strict=True):
-        parts = [f"{key} {config[key]}" for key in differ]
-        parts.append(f"seed {seeds[0].config.seed}" if len(seeds) == 1 else f"{len(seeds)} seeds")
-        labels[one_line(", ".join(parts), 60)] = seeds
-    return labels
-
-
-def draw_seeds(axes: Any, seeds: Sequence[Run], column: str, scale: float, color: str, label: str) -> None:
-    """The curves of runs that differ only by the seed: mean, band from lowest to highest, and each run."""
-    curves = [
-        (
-            np.array([row["steps"] / 1e6 for row in run.curve]),
-            np.array([scale * row[column] for row in run.curve]),
-        )
-        for run in seeds
-    ]
-    if len(curves) == 1:
-        # With a mark, to show curves of one point.
-        axes.plot(*curves[0], color=color, label=label, marker="o" if len(curves[0][0]) == 1 else "")
-        return
-    for steps, values in curves:
-        axes.plot(steps, values, color=color, linewidth=0.8, alpha=0.4)
-    first, last = max(steps[0] for steps, _ in curves), min(steps[-1] for steps, _ in curves)
-    common = np.linspace(first, max(first, last), 200)
-    all_values = np.array([np.interp(common, steps, values) for steps, values in curves])
-    axes.fill_between(common, all_values.min(0), all_values.max(0), color=color, alpha=0.2, linewidth=0)
-    axes.plot(common, all_values.mean(0), color=color, linewidth=2, label=f"{label}: mean, lowest to highest")
 
 
 def save(figure: Any, path: Path) -> None:

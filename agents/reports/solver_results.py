@@ -1,6 +1,5 @@
 """Solver results: a row per deal, as ``agents.solve`` writes them."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -11,7 +10,6 @@ from agents.reports import stored
 from agents.reports.stored import STRICT, Amount, Count, read_rows, sentence
 from agents.reports.tables import share, table
 from solitaire_env import VARIANTS
-from solitaire_env.evaluation import Game
 from solitaire_env.registration import env_variant, step_limit
 
 
@@ -31,8 +29,6 @@ class SolverResult:
     nodes: Count
     """Number of moves that the search played."""
     seconds: Amount
-    gains: tuple[tuple[Amount, Count], ...] = ()
-    """For an unknown deal: each new maximum of cards home, with the seconds after which it was found."""
 
     @property
     def won(self) -> bool:
@@ -66,15 +62,6 @@ def solver_results() -> dict[str, dict[int | str, SolverResult]]:
         game: {row.deal: row for row in adapter.validate_python(rows, strict=False)}
         for game, rows in read_rows("solver").items()
     }
-
-
-def contradictions(rows: Mapping[int | str, SolverResult], games: Sequence[Game]) -> list[int | str]:
-    """Deals proved unwinnable that were won."""
-    return [
-        game.deal
-        for game in games
-        if game.won and game.deal in rows and rows[game.deal].result == "unwinnable"
-    ]
 
 
 def solver_table() -> str:

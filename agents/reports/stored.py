@@ -62,7 +62,6 @@ class About:
 
     made: Plain
     """How the policy was made, in a sentence; in an ablation, how it differs from the baseline."""
-    author: Plain | None = None
     training: Training | None = None
     """None if nothing was trained."""
     weights: Plain | None = None
@@ -152,22 +151,13 @@ def unfinished(table: Table, entry: str, *, fresh: bool = False) -> Path:
     return path
 
 
-def finish(table: Table, entry: str, about: About | None = None, *, merge: bool = False) -> None:
-    """Move the rows of the unfinished file to the table.
-
-    Parameters
-    ----------
-    merge
-        Keep stored rows of other deals: another process may have moved the file meanwhile, and this one added
-        only some rows to a new one.
-    """
+def finish(table: Table, entry: str, about: About | None = None) -> None:
+    """Move the rows of the unfinished file to the table."""
     path = unfinished(table, entry)
     with locked(path):
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        if merge:
-            found = {row["deal"] for row in rows}
-            rows = [row for row in read_rows(table).get(entry, ()) if row["deal"] not in found] + rows
-        store(table, entry, rows, about)
+        store(
+            table, entry, [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()], about
+        )
         path.unlink()
 
 
@@ -201,7 +191,7 @@ def read_entries(table: Table) -> dict[str, list[Entry]]:
     Raises
     ------
     ValueError
-        If games were played by other rules than those of today, or some of the leaderboard are missing.
+        If games were played by other rules than those of today.
     """
     abouts = read_abouts(table)
     entries: dict[str, list[Entry]] = {}
@@ -216,21 +206,12 @@ def read_entries(table: Table) -> dict[str, list[Entry]]:
 
 
 def check_games(table: Table, name: str, games: Sequence[Game]) -> None:
-    """Raise an error if games were played by old rules, or some are missing."""
+    """Raise an error if games were played by old rules."""
     for env, rules in {(game.env, game.rules) for game in games}:
         if rules != game_rules(env_variant(env)):
             raise ValueError(
                 f"{table}, {name}: its rules are {shown(rules)}, allowed: {game_rules(env_variant(env))!r}"
             )
-    played = [game.deal for game in games]
-    if table == "leaderboard" and sorted(played, key=str) not in (
-        sorted(STANDARD, key=str),
-        sorted((*STANDARD, *HELD_OUT), key=str),
-    ):
-        raise ValueError(
-            f"{table}, {name}: has {len(played)} deals, allowed: {STANDARD[0]}-{STANDARD[-1]}, with or "
-            f"without {HELD_OUT[0]}-{HELD_OUT[-1]}; python -m agents leaderboard add plays them"
-        )
 
 
 def read_games(table: Table, entry: str) -> list[Game]:

@@ -26,7 +26,7 @@ from agents.search.positions import SALT, keys_of, make_trail, spell_out
 from agents.search.rollouts import nested_rollouts, perturb
 from agents.search.shorten import shorten
 from solitaire_env import Variant
-from solitaire_env.core.batch import Batch
+from solitaire_env.core.batch import Batch, Start
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.move_features.autoplay import has_safe_moves
 from solitaire_env.move_features.moves import make_move_scratch
@@ -78,8 +78,6 @@ class Solution:
     """Number of moves that the search played."""
     seconds: float
     """Duration of the search. Shortening the line is not included."""
-    gains: tuple[tuple[float, int], ...] = ()
-    """Each new maximum of cards home, with the seconds after which it was found."""
     stopped: bool = False
     """Whether Ctrl-C ended the search."""
 
@@ -101,18 +99,14 @@ class Search:
     all_cards: int
     """Number of cards home after a win."""
     random: np.random.Generator
-    start: float
-    """In seconds of :func:`time.perf_counter`."""
     until: float
-    """When to end, on the same clock."""
+    """When to end, in seconds of :func:`time.perf_counter`."""
     progress: Callable[[int, int], None] | None
     result: Result = "unknown"
     home: int = -1
     """Most cards home, after ``line``."""
     line: tuple[int, ...] = ()
     """The best line, without safe autoplay."""
-    gains: list[tuple[float, int]] = field(default_factory=list)
-    """Each new maximum of cards home, with the seconds after which it was found."""
     nodes: int = 0
     tries: int = 0
     beams: dict[Kind, list[FinishedBeam]] = field(default_factory=lambda: {kind: [] for kind in WIDTHS})
@@ -127,17 +121,11 @@ class Search:
         """Record a line and the number of cards home after it."""
         if home > self.home:
             self.home, self.line = home, line
-        self._add_gain(home)
         if home == self.all_cards:
             self.result = "winnable"
 
-    def _add_gain(self, home: int) -> None:
-        if not self.gains or home > self.gains[-1][1]:
-            self.gains.append((time.perf_counter() - self.start, home))
-
     def report(self, nodes: int = 0, home: int = 0) -> None:
         """Report progress, including that of the running search."""
-        self._add_gain(max(self.home, home))
         if self.progress is not None:
             self.progress(self.nodes + nodes, max(self.home, home))
 
@@ -186,10 +174,10 @@ class Solver:
         self.kinds: tuple[Kind, ...] = ("playouts", "network") if values else ("playouts",)
         self.beam = Beam(self.variant, megabytes / 2, self.weights, values)
 
-    def solve_deal(self, deal: int | str, **limits: Any) -> Solution:
-        """Solve a numbered or named deal; see :meth:`solve`."""
-        batch = Batch(GameSpec(self.variant), 1)
-        batch.deal(np.zeros(1, dtype=np.int64), [deal])
+    def solve_deal(self, deal: Start, **limits: Any) -> Solution:
+        """Solve a numbered or named deal, or a position; see :meth:`solve`."""
+        batch = Batch(GameSpec(self.strict), 1)
+        batch.begin(np.zeros(1, dtype=np.int64), [deal])
         return self.solve(batch.state.rows[0], **limits)
 
     def solve(
@@ -210,7 +198,7 @@ class Solver:
         self.batch.set_row(0, cards)
         home = int(self.batch.state.home[0])
         random = np.random.default_rng(self.seed)
-        s = Search(cards, self.batch.rules.cards, random, start, start + seconds, progress)
+        s = Search(cards, self.batch.rules.cards, random, start + seconds, progress)
         s.add_line(home, ())
         small = self.batch.rules.cards <= MAX_EXHAUSTIVE_CARDS
         try:
@@ -235,7 +223,7 @@ class Solver:
                 line = shorten(self.strict, cards, line, self.megabytes)
             except KeyboardInterrupt:
                 s.stopped = True
-        return Solution(s.result, line, s.home, s.nodes, spent, tuple(s.gains), s.stopped)
+        return Solution(s.result, line, s.home, s.nodes, spent, s.stopped)
 
     def _play_nested(self, s: Search) -> None:
         """Nested rollouts: the first try by the linear policy's weights, the others by perturbed weights."""

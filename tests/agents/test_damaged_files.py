@@ -35,11 +35,11 @@ SIZES: dict[str, dict[str, Any]] = {
 }
 CONFIGS = [
     dump_config(TrainConfig()),
-    "default: {width: 32, minutes: 1}\nSolitaire/BusyAces-v0: {width: 48, moves: supermove}\n",
-    "default: &base\n  dig_out: 3\nbusy-aces:\n  hidden: [64, 64]\n",
+    "Solitaire/BusyAces-v0: {width: 48, moves: supermove}\n",
+    "busy-aces:\n  hidden: [64, 64]\n",
     "busy-aces: {hidden: &a [*a]}",
     # Aliases: a short text of a huge value.
-    "default:\n  a: &a [0]\n"
+    "busy-aces:\n  a: &a [0]\n"
     + "".join(
         f"  {b}: &{b} [*{a}, *{a}]\n" for a, b in zip("abcdefghijklmno", "bcdefghijklmnop", strict=True)
     ),
@@ -67,10 +67,10 @@ CURVE = "\r\n".join([",".join(CURVE_COLUMNS), *CURVE_ROWS]) + "\r\n"
 def test_damaged_configurations(text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "config.yaml"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
-    config = read_or_refused(lambda path: load_config(path, "busy-aces"), path, (ConfigError,))
+    config = read_or_refused(lambda path: load_config(path), path, (ConfigError,))
     if config is not None:
         path.write_text(dump_config(config), encoding="utf-8")
-        assert load_config(path, "busy-aces") == config
+        assert load_config(path) == config
 
 
 @DAMAGE

@@ -35,8 +35,8 @@ def command(*args: str | Path) -> subprocess.CompletedProcess[bytes]:
 
 
 def test_two_runs_print_the_same_bytes(capsys: pytest.CaptureFixture[str]) -> None:
-    first = command(*GREEDY, "--timing")
-    assert first.returncode == 0 and b"games/s" in first.stderr and b"Traceback" not in first.stderr
+    first = command(*GREEDY)
+    assert first.returncode == 0 and b"Traceback" not in first.stderr
     assert first.stdout.decode() == printed(capsys, *GREEDY) == printed(capsys, *GREEDY, "--num-envs", "3")
     policy = ("--policy", "random", "--env", "eights-down", "--deals", "0:20", "--quiet")
     assert printed(capsys, *policy) == printed(capsys, *policy)

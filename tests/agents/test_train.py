@@ -24,6 +24,7 @@ from safetensors.torch import load_file
 
 from agents import evaluate, train
 from agents.commands import imitate, tune
+from agents.commands.options import parse_options
 from agents.config import RESUMABLE, TrainConfig, make_config
 from agents.learners import training
 from agents.learners.factory import make_model
@@ -82,12 +83,16 @@ def command(*args: str | Path, of: Any = main) -> Outcome:
 
 
 def assert_refused(outcome: Outcome, *words: str) -> None:
-    """Exit status 2, and one error line on stderr with these words, after the line of the plan."""
+    """Exit status 2, and one error line on stderr with these words."""
     assert outcome.status == 2 and not outcome.out
-    *plan, error = outcome.err.splitlines()
-    assert error.startswith("error: ") and len(plan) <= 1 and all(": training by " in line for line in plan)
+    [error] = outcome.err.splitlines()
+    assert error.startswith("error: ")
     for word in words:
         assert word in error
+
+
+def parse(args: list[str]) -> TrainConfig:
+    return parse_options(args, train.Arguments, "train").config
 
 
 def config_file(folder: Path, **values: Any) -> Path:
@@ -260,12 +265,12 @@ def test_a_resumed_run_can_change_its_budget_and_machine(tmp_path: Path) -> None
     (tmp_path / "config.yaml").write_text(dump_config(config))
     changes = {
         "minutes": 3.0, "total_steps": 9, "device": "auto", "threads": 2, "checkpoint_minutes": 2.0,
-        "held_out_deals": "0:2", "eval_deals": "5", "wandb": "w",
+        "held_out_deals": "0:2", "eval_deals": "5",
     }  # fmt: skip
     options = [
         word for name, value in changes.items() for word in (f"--{name.replace('_', '-')}", str(value))
     ]
-    resumed = train.parse_arguments(["--resume", str(tmp_path), *options]).config
+    resumed = parse(["--resume", str(tmp_path), *options])
     assert resumed == replace(config, **changes) and set(changes) == {*RESUMABLE}
 
 
@@ -287,8 +292,8 @@ def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     ("args", "words"),
     [
         (["tiny.yaml", "--env=busy-ace"], ["'busy-ace'", "busy-aces"]),
-        (["tiny.yaml", "--gamma", "3"], ["command line: gamma is 3.0", "0 to 1"]),
-        (["tiny.yaml", "--device", "cuda:99"], ["'cuda:99'", "this machine does not have", "auto, cpu"]),
+        (["tiny.yaml", "--gamma", "3"], ["command line: gamma is 3.0", "less than or equal to 1"]),
+        (["tiny.yaml", "--device", "cuda:99"], ["'cuda:99'", "this machine does not have"]),
     ],
 )
 def test_wrong_options_are_refused(
@@ -377,11 +382,9 @@ def test_parallel_trainings_get_different_run_folders(
 def test_options_override_the_configuration(tmp_path: Path) -> None:
     """Options override keys of the file; a misspelled option is named."""
     path = str(config_file(tmp_path))
-    config = train.parse_arguments([path, "--width", "9", "--stall-limit", "None"]).config
+    config = parse([path, "--width", "9", "--stall-limit", "None"])
     assert (config.width, config.stall_limit, config.n_steps) == (9, None, 32)
-    outcome = command(path, "--env=eights-down")
-    assert outcome.status == 2 and "no block for 'eights-down'" in outcome.err
-    assert train.parse_arguments([]).config == TrainConfig()
+    assert parse([]) == TrainConfig()
     outcome = command(path, "--widht", "9")
     assert outcome.status == 2 and "--widht" in outcome.err
 

@@ -11,7 +11,7 @@ import pytest
 
 from agents.commands.leaderboard import main
 from agents.reports import family, pages, stored
-from agents.reports.solver_results import SolverResult, contradictions, solver_results
+from agents.reports.solver_results import solver_results
 from agents.reports.stored import About, read_entries, read_leaderboard, read_rows
 from agents.reports.tables import against, signed_rank
 from solitaire_env.evaluation import evaluate, mcnemar
@@ -19,7 +19,7 @@ from solitaire_env.policies import shipped
 from tests.conftest import Refuses
 from tests.games import THE_FIVE
 
-MINE = ("mine", "--policy", "tests.agents.commands.test_leaderboard:Mine", "--author", "Me")
+MINE = ("mine", "--policy", "tests.agents.commands.test_leaderboard:Mine")
 MADE = ("--made", "the first legal move")
 
 
@@ -79,8 +79,9 @@ def test_policies_have_won_no_deal_that_is_proved_unwinnable() -> None:
     for game, solved in solver_results().items():
         assert len(solved) > 100
         assert all(row.won == (row.result == "winnable") for row in solved.values())
+        impossible = {deal for deal, row in solved.items() if row.result == "unwinnable"}
         for entry in entries[game]:
-            assert not contradictions(solved, entry.games)
+            assert not {game.deal for game in entry.games if game.won} & impossible
 
 
 # ----------------------------------------------------------------------------------------- add
@@ -91,12 +92,11 @@ def test_add_stores_games_and_write_updates_the_tables(
 ) -> None:
     assert add("greedy") == 0
     assert add("random", "--deals", "0:12,100:104") == 0
-    assert add(*MINE, *MADE, "--steps", "1500000", "--minutes", "2.5", "--machine", "a desk") == 0
+    assert add(*MINE, *MADE) == 0
     rows, about = read_rows("leaderboard"), stored.read_abouts("leaderboard")["eights-down/mine"]
     assert [row["deal"] for row in rows["eights-down/random"]] == [*range(12), *range(100, 104)]
-    assert about.training == stored.Training(1_500_000, 2.5, "a desk")
     assert about.ms_per_move is not None and about.ms_per_move > 0
-    assert (about.author, about.weights) == ("Me", None)
+    assert about.training is None and about.weights is None
     assert not list((board / "unfinished").rglob("*.jsonl"))
 
     assert main(["check"]) == 1 and "leaderboard write" in capsys.readouterr().err
@@ -104,7 +104,7 @@ def test_add_stores_games_and_write_updates_the_tables(
     text = pages.README.read_text()
     assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
     assert "| Eights Down |" in text
-    assert "1.5\N{NO-BREAK SPACE}M" in pages.leaderboard_page()
+    assert "| `mine` | the first legal move |" in pages.leaderboard_page()
     # All deals are stored already: nothing is played, and the time stays.
     before = {path: path.read_bytes() for path in board.glob("*.*")}
     assert add("greedy") == 0
@@ -200,21 +200,12 @@ def test_add_refuses_wrong_options(
 def test_invalid_results_are_refused(board: Path, refuses: Refuses) -> None:
     assert add("greedy") == 0
     rows, about = read_rows("leaderboard")["eights-down/greedy"], About(made="x")
-    stored.store("leaderboard", "eights-down/greedy", [*rows[:4], *rows[5:]], about)
-    refuses(read_leaderboard, "eights-down/greedy", "has 11 deals", "agents leaderboard add")
     stored.store("leaderboard", "eights-down/greedy", [rows[0] | {"rules": "any suit"}, *rows[1:]], about)
     refuses(read_leaderboard, "'any suit'", "same suit, kings")
     (board / "leaderboard.json").write_text(json.dumps({"eights-down/greedy": {"made": "<b>"}}))
     refuses(read_leaderboard, "leaderboard.json", "made", "without | < >")
     (board / "leaderboard.json").write_text("{}")
     refuses(read_leaderboard, "no entry 'eights-down/greedy'")
-
-
-def test_a_win_of_an_unwinnable_deal_is_an_error(refuses: Refuses) -> None:
-    entries = read_leaderboard()["eights-down"]
-    won = next(game.deal for game in entries[1].standard if game.won)
-    wrong = SolverResult("", "", won, "unwinnable", 0, None, 1, 0.1)
-    refuses(lambda: pages.known_winnable(entries[1:2], {won: wrong}), f"deal {won}", entries[1].name)
 
 
 def test_a_page_without_marks_is_refused(board: Path, refuses: Refuses) -> None:
@@ -234,21 +225,3 @@ def test_the_paired_test_depends_on_wins() -> None:
     lost = [replace(game, won=False) for game in greedy]
     assert against(lost, lost[::-1]).startswith("cards home, p = ")
     assert signed_rank(lost, lost) == 1.0
-
-
-def test_the_network_of_many_games_is_compared_with_greedy() -> None:
-    """By games won, and where these intervals overlap, by cards home."""
-    names = [variant.name for variant in family.VARIANTS[:4]]
-    results = {
-        "network": [(90, 0.9), (1, 0.2), (0, 0.5), (0, 0.3)],
-        "greedy": [(10, 0.5), (60, 0.8), (0, 0.2), (0, 0.3)],
-    }
-    rows = {
-        policy: {
-            name: family.Row(name, policy, "", "", "0:100", 100, won, home, (home - 0.01, home + 0.01), 0.0)
-            for name, (won, home) in zip(names, of_policy, strict=True)
-        }
-        for policy, of_policy in results.items()
-    }
-    text = family.compared(rows, names)
-    assert f"better in 2 of 4 games, and worse in 1: {family.VARIANTS[1].title}. " in text

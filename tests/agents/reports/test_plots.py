@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from agents.commands.plot import main
@@ -32,27 +31,14 @@ def runs(tmp_path: Path) -> list[Path]:
     return [make_run(tmp_path / f"busy-aces-{n}", [0.1, 0.2 * n, 0.4], seed=n) for n in (1, 2)]
 
 
-def test_seeds_are_one_line_with_a_band(runs: list[Path], tmp_path: Path) -> None:
-    short = make_run(tmp_path / "busy-aces-3", [0.1, 0.3], seed=3)
-    left, right = draw_curve([read_run(run) for run in [*runs, short]]).axes
-    *single, mean = left.lines
-    assert len(single) == 3 and len(left.collections) == 1
-    steps, values = mean.get_data()
-    assert (steps[0], steps[-1]) == (0.001, 0.002), "as far as the shortest run"
-    assert values[0] == pytest.approx(10) and values[-1] == pytest.approx(100 * np.mean([0.2, 0.4, 0.3]))
-    band = left.collections[0].get_paths()[0].vertices
-    assert (band[:, 1].min(), band[:, 1].max()) == pytest.approx((10, 40))
-    [label] = right.get_legend().get_texts()
-    assert label.get_text() == "3 seeds: mean, lowest to highest"
-
-
-def test_labels_show_the_keys_that_differ(runs: list[Path], tmp_path: Path) -> None:
-    wide = make_run(tmp_path / "wide", [0.5], seed=1, width=128)
-    other = make_run(tmp_path / "eights", [0.5, 0.6], env="eights-down")
-    figure = draw_curve([read_run(run) for run in [*runs, wide, other]])
+def test_each_run_is_a_line_in_the_row_of_its_game(runs: list[Path], tmp_path: Path) -> None:
+    other = make_run(tmp_path / "eights", [0.5], env="eights-down")
+    figure = draw_curve([read_run(run) for run in [*runs, other]])
     legends = [[text.get_text() for text in axes.get_legend().get_texts()] for axes in figure.axes[1::2]]
-    assert legends == [["width 64, 2 seeds: mean, lowest to highest", "width 128, seed 1"], ["seed 0"]]
-    assert figure.axes[0].lines[-1].get_marker() == "o", "one point is seen"
+    assert legends == [["busy-aces-1", "busy-aces-2"], ["eights"]]
+    steps, values = figure.axes[0].lines[1].get_data()
+    assert list(steps) == [0.001, 0.002, 0.003] and list(values) == pytest.approx([10, 40, 40])
+    assert figure.axes[2].lines[0].get_marker() == "o", "one point is seen"
 
 
 def test_the_command_writes_the_same_picture_each_time(runs: list[Path], tmp_path: Path) -> None:
