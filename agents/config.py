@@ -315,8 +315,8 @@ def _conflicts(c: TrainConfig) -> Iterator[str]:
     if c.learner == "maskable-ppo" and c.num_envs * c.n_steps % c.batch_size == 1:
         # The standard deviation of a single advantage is undefined.
         yield (
-            f"num_envs x n_steps is {c.num_envs * c.n_steps} and batch_size {c.batch_size}: a minibatch of one "
-            "step would be left, which MaskablePPO cannot learn from"
+            f"num_envs x n_steps is {c.num_envs * c.n_steps} and batch_size {c.batch_size}: a minibatch of "
+            "one step would be left, which MaskablePPO cannot learn from"
         )
     if not c.is_family and not has_safe_moves(c.variant):
         for key in ("safe_autoplay", "rollout_lookahead"):
