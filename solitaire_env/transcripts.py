@@ -38,7 +38,7 @@ from solitaire_env.core.cards import FACE_DOWN
 from solitaire_env.core.deals import MAX_DEAL, Deal
 from solitaire_env.core.observations import INFORMATION
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.notation import format_position, parse_action, parse_position
+from solitaire_env.notation import ACTION, format_position, parse_action, parse_position
 from solitaire_env.registration import env_id
 from solitaire_env.util.arguments import check_choice, check_kind
 from solitaire_env.util.messages import one_of_many, shown
@@ -55,10 +55,7 @@ MAX_VALUE: Final = 1_000_000
 _HEAD: Final = ("env", "build", "spaces", "moves", "policy", "deal", "result")
 _NUMBER: Final = "0|[1-9][0-9]{0,18}"
 _VALUE: Final = re.compile(r"value (-?(?:0|[1-9][0-9]{0,6})\.[0-9]{3})")
-_ACTION: Final = (
-    "draw|redeal|f[CDHS]>t[1-9][0-9]?|(?:w|[ct][1-9][0-9]?)(?:x[1-9][0-9]?)?>(?:[cfs]|t[1-9][0-9]?)"
-)
-_PROBABILITY: Final = re.compile(rf"({_ACTION}) (0|[1-9][0-9]{{0,2}})\.([0-9]) %")
+_PROBABILITY: Final = re.compile(rf"({ACTION}) (0|[1-9][0-9]{{0,2}})\.([0-9]) %")
 _RESULT: Final = re.compile(rf"({'|'.join(get_args(Result))}), ({_NUMBER}) cards home, ({_NUMBER}) steps")
 
 
