@@ -74,12 +74,16 @@ def check_episodes(made: minari.MinariDataset) -> None:
 
 @pytest.mark.parametrize(
     ("game", "source"),
-    [("eights-down", source) for source in dataset.SOURCES] + [("busy-aces", "expert")],
+    [("eights-down", source) for source in dataset.SOURCES]
+    + [("busy-aces", "expert"), ("freecell", "mixed")],
 )
 def test_episodes_are_the_games_of_the_source(
     game: str, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also in several chunks, and when a policy's supermoves are played card by card (Busy Aces)."""
+    """Also in several chunks, and when a policy's supermoves are played card by card (Busy Aces).
+
+    FreeCell has no linear weights.
+    """
     monkeypatch.setattr(dataset, "CHUNK_STEPS", 150)
     made = make(f"{game}/{source}")
     check_episodes(made)
