@@ -5,6 +5,7 @@ from importlib import import_module
 from typing import Final
 
 COMMANDS: Final = {
+    "dataset": ("agents.commands.dataset", "make a Minari dataset of recorded games"),
     "evaluate": ("agents.evaluate", "play numbered deals with a policy"),
     "fit-linear": ("agents.commands.fit_linear", "fit the weights of the linear policy"),
     "imitate": ("agents.commands.imitate", "train a policy from transcripts"),

@@ -1,4 +1,4 @@
-"""Policies that only ``agents`` can load: search, networks in torch, zips of Stable-Baselines3.
+"""Policies that only ``agents`` can load: search, networks in torch, zips of Stable-Baselines3; the solver.
 
 ``solitaire_env.policies.load`` calls the first two in a checkout.
 """
@@ -6,16 +6,18 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from solitaire_env.core import GameSpec
+from solitaire_env.core import GameSpec, Variant
 from solitaire_env.core.variant import Moves
 from solitaire_env.policies import Policy, load_policy
 from solitaire_env.policies.policy import SB3Policy
-from solitaire_env.policies.shipped import network_folder
+from solitaire_env.policies.shipped import network_folder, shipped_games
 from solitaire_env.util.messages import one_line
+from solitaire_env.variants import get_variant
 
 if TYPE_CHECKING:
     from agents.networks.player import NetworkPlayer
     from agents.search.budget import Budget
+    from agents.search.solver import Solver
 
 SEARCH = "search"
 
@@ -36,6 +38,30 @@ def torch_network(name: str, spec: GameSpec) -> "NetworkPlayer":
     if not folder.is_dir():
         raise ValueError(f"{name!r} is no network, allowed for search: 'shipped', a run or model folder")
     return load_model(folder, spec, name)
+
+
+def make_solver(variant: Variant, network: str = "shipped", megabytes: float = 1000) -> "Solver":
+    """The solver of a game.
+
+    Parameters
+    ----------
+    network
+        Ranks the positions of beams: ``shipped`` (the game's, if any), a run or model folder, or ``none``.
+    megabytes
+        Memory for the positions of an exhaustive search or a beam.
+
+    Raises
+    ------
+    ValueError
+        If the network is for another game, or has no value.
+    """
+    from agents.search.solver import MAX_EXHAUSTIVE_CARDS, Solver
+
+    player = None
+    own = variant.name in shipped_games() and variant == get_variant(variant.name)
+    if network != "none" and (network != "shipped" or (own and variant.cards > MAX_EXHAUSTIVE_CARDS)):
+        player = torch_network(network, GameSpec(variant))
+    return Solver(variant, megabytes=megabytes, network=player)
 
 
 def load_folder(name: str, spec: GameSpec) -> Policy:

@@ -17,18 +17,17 @@ import tyro
 
 from agents.cluster import Cluster, connect, for_workers
 from agents.commands.options import INTERRUPTED, RayAddress, run_command
-from agents.policies import torch_network
+from agents.policies import make_solver
 from agents.reports import stored
 from agents.reports.solver_results import SolverResult, read_solver_results
-from agents.search.solver import MAX_EXHAUSTIVE_CARDS, Solution, Solver
-from solitaire_env import SolitaireEnv, Variant, env_id, get_variant
-from solitaire_env.core import GameSpec, Position
+from agents.search.solver import Solution
+from solitaire_env import SolitaireEnv, Variant, env_id
+from solitaire_env.core import Position
 from solitaire_env.core.batch import Start
 from solitaire_env.core.variant import Build, Spaces
 from solitaire_env.evaluation import game_rules, wilson_interval
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.notation import action_text, parse_position
-from solitaire_env.policies.shipped import shipped_games
 from solitaire_env.registration import env_variant, step_limit
 from solitaire_env.util.files import append_text, locked, write_text
 from solitaire_env.util.progress import ProgressLine
@@ -67,21 +66,6 @@ class Arguments:
     machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one."""
     quiet: bool = False
     """Hide the progress line."""
-
-
-def make_solver(variant: Variant, a: Arguments) -> Solver:
-    """The solver that the options describe.
-
-    Raises
-    ------
-    ValueError
-        If the network is for another game, or has no value.
-    """
-    network = None
-    own = variant.name in shipped_games() and variant == get_variant(variant.name)
-    if a.network != "none" and (a.network != "shipped" or (own and variant.cards > MAX_EXHAUSTIVE_CARDS)):
-        network = torch_network(a.network, GameSpec(variant))
-    return Solver(variant, megabytes=a.memory, network=network)
 
 
 def check_line(variant: Variant, start: Start, line: tuple[int, ...]) -> tuple[list[str], int, bool]:
@@ -123,7 +107,7 @@ def _show(variant: Variant, what: str, solution: Solution, texts: list[str]) -> 
 
 def solve_one(variant: Variant, a: Arguments) -> int:
     """Solve a deal or a position and print the line."""
-    solver = make_solver(variant, a)
+    solver = make_solver(variant, a.network, a.memory)
     line = ProgressLine(a.quiet)
 
     def progress(nodes: int, home: int) -> None:
@@ -190,7 +174,7 @@ def prepare_solver(
 ) -> Callable[[list[int | str]], Iterator[list[tuple[int, SolverResult | None]]]]:
     """Make a solver, and return a function that solves some deals. After Ctrl-C it yields None last."""
     variant, a = job
-    solver = make_solver(variant, a)
+    solver = make_solver(variant, a.network, a.memory)
 
     def solve(deals: list[int | str]) -> Iterator[list[tuple[int, SolverResult | None]]]:
         for place, deal in enumerate(deals):

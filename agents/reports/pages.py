@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Final
 
 from agents.reports import family, stored
+from agents.reports.benchmark import benchmark_data
 from agents.reports.model_card import model_card
 from agents.reports.solver_results import SolverResult, solver_results, solver_table
 from agents.reports.stored import Entry, read_abouts, read_entries, read_leaderboard, weights_hash
 from agents.reports.tables import against, cost, home, table, won
-from solitaire_env import VARIANTS, env_id
+from solitaire_env import VARIANTS, benchmark, env_id
 from solitaire_env.evaluation import Game, summarize
 from solitaire_env.family import TRAIN
 from solitaire_env.policies import shipped
@@ -41,15 +42,21 @@ def whole_pages() -> dict[Path, str]:
 def stored_pages() -> dict[Path, str]:
     """The texts of the files in the repository that have tables of results, by path.
 
-    These are the README, ``docs/explanation/search-and-solver.md`` and the model cards.
+    These are the benchmark's data, the README, ``docs/explanation/search-and-solver.md`` and the model cards.
 
     Raises
     ------
     ValueError
         If a stored result is impossible, or is of another network than the shipped one.
     """
-    entries = read_leaderboard()
+    entries, solved = read_leaderboard(), solver_results()
+    winnable = {
+        game: known_winnable(entries[game], rows)
+        for game, rows in solved.items()
+        if rows.keys() >= {*stored.STANDARD}
+    }
     out = {
+        benchmark.DATA: benchmark_data(entries, winnable),
         README: with_tables(README, {"leaderboard": readme_table(entries)}),
         SEARCH_PAGE: with_tables(SEARCH_PAGE, {"search": search_table(entries), "solver": solver_table()}),
     }

@@ -32,6 +32,7 @@ COMMANDS = {
     ),
     "agents": (
         ("--help",),
+        ("dataset", "--help"),
         ("fit-linear", "--help"),
         ("imitate", "--help"),
         ("leaderboard", "check"),

@@ -1,0 +1,219 @@
+"""The benchmark: named sets of deals, reference results, and scores.
+
+A result on solitaire-env is the games of one policy on one split, in one track, by the published rules of a
+game: see the page "The protocol" of the documentation.
+
+Examples
+--------
+>>> from solitaire_env import evaluate
+>>> games = evaluate("greedy", "busy-aces", split_deals("llm-100", "busy-aces")).games
+>>> result = score(games, "llm-100")
+>>> result.wins, round(result.score)
+(28, 50)
+"""
+
+import base64
+import json
+import subprocess
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+
+from solitaire_env.core.deals import MAX_DEAL, RESERVED_DEALS, Deal
+from solitaire_env.core.variant import Variant
+from solitaire_env.evaluation import Game, game_rules, summarize
+from solitaire_env.evaluation.deals import HELD_OUT, MAX_DEALS, STANDARD
+from solitaire_env.registration import env_variant, resolve_variant
+from solitaire_env.util.arguments import check_choice
+from solitaire_env.util.messages import shown
+
+Track = Literal["player", "thoughtful", "search"]
+"""What a policy may use: what a player sees; also the order of the stock and the face-down cards; what a
+player sees, with simulated moves and a stated time a move."""
+TRACKS: Final = ("player", "thoughtful", "search")
+VERSION: Final = 0
+"""Version of splits and references; scores of different versions cannot be compared."""
+
+
+class Split(NamedTuple):
+    """A named set of deals."""
+
+    deals: range
+    use: str
+    """What it is for."""
+
+
+SPLITS: Final = {
+    "train": Split(range(RESERVED_DEALS, MAX_DEAL + 1), "training: what a reset without a deal picks from"),
+    "train-1k": Split(range(RESERVED_DEALS, RESERVED_DEALS + 1_000), "the gap between seen and unseen deals"),
+    "train-100k": Split(
+        range(RESERVED_DEALS, RESERVED_DEALS + 100_000), "the gap between seen and unseen deals"
+    ),
+    "dev": Split(STANDARD, "choices and ablations"),
+    "test": Split(HELD_OUT, "once, at the end"),
+    "llm-100": Split(range(100), "language models: calls and tokens are reported"),
+    "winnable": Split(STANDARD, "the deals of dev that were won by a stored line: every one can be won"),
+}
+"""The splits by name. ``winnable`` is a subset of its range, another for each game."""
+
+FINITE: Final = tuple(name for name, split in SPLITS.items() if len(split.deals) <= MAX_DEALS)
+"""The splits that can be played in full."""
+DATA: Final = Path(__file__).with_name("benchmark.json")
+"""References and winnable deals. ``python -m agents leaderboard write`` makes it from the stored results."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The stored result of a policy on deals of ``dev``."""
+
+    policy: str
+    deals: str
+    """The deals, in the format of the commands: ``0:1000``."""
+    win_rate: float
+    cards_home: float
+    """The mean."""
+
+
+@cache
+def _data() -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(DATA.read_text(encoding="utf-8"))
+    return data
+
+
+def references(game: str | Variant) -> dict[str, Reference]:
+    """The reference results of a game: those of ``random`` and ``greedy``, the ``best`` of a player, and the
+    best of the solver, which knows the stock, ``thoughtful``, if it has played the game.
+    """
+    stored = _data()["references"].get(resolve_variant(game).name, {})
+    return {name: Reference(**fields) for name, fields in stored.items()}
+
+
+def winnable_games() -> list[str]:
+    """The names of the games with a split ``winnable``."""
+    return sorted(_data()["winnable"])
+
+
+def split_deals(split: str, game: str | Variant) -> Sequence[Deal]:
+    """The deals of a split, in order; those of ``winnable`` are another set for each game.
+
+    Raises
+    ------
+    ValueError
+        If there is no such split, it is the endless ``train``, or no deal of the game is known to be
+        winnable.
+    """
+    deals = SPLITS[check_choice("split", split, SPLITS)].deals
+    if len(deals) > MAX_DEALS:
+        raise ValueError(f"split {split!r} has too many deals to list, allowed: {', '.join(FINITE)}")
+    if split != "winnable":
+        return deals
+    name = resolve_variant(game).name
+    if name not in _data()["winnable"]:
+        raise ValueError(
+            f"game {shown(name)} has no split 'winnable', allowed: {', '.join(winnable_games())}"
+        )
+    packed = np.frombuffer(base64.b64decode(_data()["winnable"][name]), dtype=np.uint8)
+    return [int(deal) for deal in np.flatnonzero(np.unpackbits(packed)[: len(deals)])]
+
+
+@dataclass(frozen=True)
+class Score:
+    """The result of a policy on a split: a row of the benchmark's table. Intervals are of 95 %."""
+
+    env: str
+    rules: str
+    split: str
+    track: Track
+    policy: str
+    moves: str
+    seed: int | None
+    fingerprint: str | None
+    games: int
+    wins: int
+    win_rate: float
+    win_interval: tuple[float, float]
+    """Wilson's score interval."""
+    cards_home: float
+    """The mean."""
+    cards_interval: tuple[float, float]
+    """Bootstrap interval."""
+    score: float | None
+    """0 for ``random``, 100 for the best that is stored in this track; of mean cards home. None without
+    references."""
+
+
+def score(games: Sequence[Game], split: str, track: Track = "player") -> Score:
+    """The result of the games of one policy on a split.
+
+    Parameters
+    ----------
+    games
+        One game of each deal of the split, such as :func:`solitaire_env.evaluate` returns.
+    track
+        What the policy used.
+
+    Raises
+    ------
+    ValueError
+        If the games are not those of the split, of several policies, or by other rules than the published.
+    """
+    check_choice("track", track, TRACKS)
+    if not games:
+        raise ValueError("there are no games, allowed: one of each deal of the split")
+    first = games[0]
+    variant = env_variant(first.env)
+    about = [(g.env, g.policy, g.moves, g.rules, g.seed, g.fingerprint) for g in games]
+    if len(set(about)) > 1:
+        raise ValueError("the games are of several policies, seeds or rules, allowed: those of one policy")
+    if first.rules != game_rules(variant):
+        raise ValueError(f"the rules are {shown(first.rules)}, allowed: {game_rules(variant)!r}")
+    deals = split_deals(split, variant)
+    if sorted(map(str, deals)) != sorted(str(game.deal) for game in games):
+        raise ValueError(f"the {len(games)} games are not one of each of the {len(deals)} deals of {split!r}")
+    s = summarize(games)
+    known = references(variant)
+    best = known.get("thoughtful" if track == "thoughtful" else "best")
+    scored = None
+    if best is not None:
+        low = known["random"].cards_home
+        scored = 100 * (s.cards_home - low) / (best.cards_home - low)
+    return Score(
+        env=first.env, rules=first.rules, split=split, track=track, policy=first.policy, moves=first.moves,
+        seed=first.seed, fingerprint=first.fingerprint, games=s.games, wins=s.wins, win_rate=s.win_rate,
+        win_interval=s.win_interval, cards_home=s.cards_home, cards_interval=s.cards_interval, score=scored,
+    )  # fmt: skip
+
+
+def interquartile_mean(scores: Sequence[float]) -> float:
+    """The mean of the middle half of the scores of several games or seeds: outliers on both sides count less
+    (Agarwal et al., NeurIPS 2021).
+    """
+    if not scores:
+        raise ValueError("there are no scores, allowed: at least one")
+    cut = len(scores) // 4
+    return float(np.mean(sorted(scores)[cut : len(scores) - cut]))
+
+
+def result(scored: Score) -> dict[str, Any]:
+    """A result as plain data for a JSON file, with the versions that it depends on."""
+    from solitaire_env import __version__
+
+    return {"benchmark": VERSION, "solitaire_env": __version__, "commit": commit(), **asdict(scored)}
+
+
+def commit() -> str | None:
+    """The commit of the checkout that the package runs from; None in an installed package."""
+    root = Path(__file__).parents[1]
+    if not (root / ".git").exists():
+        return None
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
