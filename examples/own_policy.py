@@ -13,6 +13,8 @@ from solitaire_env.evaluation import draw
 
 
 class HomeFirst(Policy):
+    """A card home if one can go, else a random legal move."""
+
     name = "home-first"
     stochastic = True  # it gets random numbers that depend on the deal alone
 
