@@ -5,7 +5,7 @@ Stdout is the same each time; progress and times go to stderr.
 """
 
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -14,10 +14,13 @@ import tyro
 from agents.cluster import connect
 from agents.commands.options import RayAddress, run_command
 from agents.config import make_config
+from agents.policies import SEARCH
 from agents.reports.compare import play_policy
+from agents.reports.stored import deals_text
 from agents.reports.tables import summary_table
 from agents.search.budget import Budget
 from solitaire_env import env_id
+from solitaire_env.benchmark import Track, result, score, split_deals
 from solitaire_env.core.variant import Build, Moves, Spaces
 from solitaire_env.evaluation.runner import NUM_ENVS
 from solitaire_env.util.files import write_json
@@ -34,6 +37,8 @@ class Arguments:
     """Gymnasium id, or name of a variant."""
     deals: str = "0:1000"
     """Deals: N, FIRST:END, ms:N, pysol:N, or several with commas."""
+    split: str | None = None
+    """Split of the benchmark instead of deals: dev, test, winnable, llm-100, train-1k or train-100k."""
     moves: Moves | None = None
     """Action set of policies that leave it open; one-card games play a supermove card by card."""
     build: Build | None = None
@@ -72,8 +77,9 @@ def main(args: list[str] | None = None) -> int:
 
 def run(a: Arguments) -> int:
     """Evaluate and print."""
+    named = a.deals if a.split is None else deals_text(split_deals(a.split, a.env))
     config = make_config(
-        {"env": a.env, "moves": a.moves, "build": a.build, "spaces": a.spaces, "eval_deals": a.deals},
+        {"env": a.env, "moves": a.moves, "build": a.build, "spaces": a.spaces, "eval_deals": named},
         "command line",
     )
     with connect(a.ray, quiet=a.quiet) as cluster:
@@ -83,19 +89,15 @@ def run(a: Arguments) -> int:
             prior=a.prior, budget=a.search, cluster=cluster,
         )  # fmt: skip
     name, moves = done.games[0].policy, done.games[0].moves
-    print(f"{env_id(config.variant)}, deals {a.deals}, intervals of 95 %\n")
+    of = f"deals {a.deals}" if a.split is None else f"split {a.split}"
+    print(f"{env_id(config.variant)}, {of}, intervals of 95 %\n")
     print(summary_table([(name, moves, done.summary)]))
+    track: Track = "search" if a.policy == SEARCH else done.information
+    row = score(done.games, a.split, track)
+    if row.score is not None:
+        print(f"\nscore {row.score:.1f} (0: random, 100: the best stored {row.track})")
     if a.json is not None:
-        write_json(
-            a.json,
-            {
-                "policy": name,
-                "env": env_id(config.variant),
-                "moves": moves,
-                "deals": a.deals,
-                **asdict(done.summary),
-            },
-        )
+        write_json(a.json, result(row))
     return 0
 
 

@@ -2,9 +2,9 @@
 
 The learners are in :mod:`agents.learners`. A run folder holds the resolved configuration (``config.yaml``),
 versions (``versions.json``), TensorBoard logs (``logs/``), the learning curve (``curve.csv``), the newest
-checkpoint (``checkpoint.safetensors``), the model (``model/``), the evaluation (``evaluation/*.jsonl``), a
-transcript of the best game (``best_game.txt``), and a picture; with ``wandb`` the data sent to Weights &
-Biases (``wandb/``, ``wandb.txt``).
+checkpoint (``checkpoint.safetensors``), the model (``model/``), the evaluation (``evaluation/*.jsonl``), its
+score (``score.json``), a transcript of the best game (``best_game.txt``), and a picture; with ``wandb`` the
+data sent to Weights & Biases (``wandb/``, ``wandb.txt``).
 """
 
 import sys

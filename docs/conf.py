@@ -36,7 +36,13 @@ native.compiler = Functions()
 project = "solitaire-env"
 author = project_copyright = "solitaire-env authors"
 release = solitaire_env.__version__
-extensions = ["myst_parser", "sphinx.ext.apidoc", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.apidoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+]
 html_theme = "furo"
 html_title = f"solitaire-env {release}"
 exclude_patterns = ["_build", "reference/api/*/modules.rst"]

@@ -4,6 +4,7 @@ Sphinx runs it at each build. Only the index of the games is committed; git igno
 """
 
 import contextlib
+import inspect
 import io
 import os
 import re
@@ -13,17 +14,26 @@ from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
+import numpy as np
+from PIL import Image, ImageColor
+
+import solitaire_env
 from agents.__main__ import COMMANDS
 from agents.reports.pages import whole_pages
+from solitaire_env.benchmark import references
 from solitaire_env.core.layout import action_layout, observation_layout
+from solitaire_env.core.observations import observation_size
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import action_text, parse_position
-from solitaire_env.registration import STEPS_PER_CARD, env_id
-from solitaire_env.render.ansi import render_ansi
+from solitaire_env.policies.shipped import shipped_games
+from solitaire_env.registration import STEPS_PER_CARD, env_id, step_limit
+from solitaire_env.render import colors
+from solitaire_env.render.picture import render_rgb
 from solitaire_env.variants import VARIANTS, WORRIES, Variant
 
 DOCS: Final = Path(__file__).parent
 REFERENCE: Final = DOCS / "reference"
+GAMES: Final = REFERENCE / "games"
 
 GAMES_PAGE: Final = """\
 <!-- Written by `python -m docs.generate` from the variants. -->
@@ -62,15 +72,19 @@ KINDS: Final = {
 GAME_PAGE: Final = """\
 # {title}
 
-`{id}`
+![Deal 0 of {title}]({name}.png)
 
 {rules}
 
-Deal 0, which `python -m solitaire_env show {name}` prints too:
-
-```text
-{board}
+```python
+env = gym.make("solitaire_env:{id}")
 ```
+
+{sizes}
+
+## Results
+
+{results}
 
 ## Actions
 
@@ -82,6 +96,17 @@ Deal 0, which `python -m solitaire_env show {name}` prints too:
 
 {observation}
 """
+RESULTS: Final = {
+    "random": "a random legal move",
+    "greedy": "the best move in a fixed order",
+    "best": "the best stored player",
+    "thoughtful": "the solver, which knows the stock",
+}
+"""What the references of the benchmark are."""
+PICTURE: Final = (1200, 900)
+"""Width and height of a picture of a game in pixels, before the empty table around the cards is cut off."""
+MARGIN: Final = 16
+TABLE_COLOR: Final = ImageColor.getrgb(colors.TABLE)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], texts: int) -> str:
@@ -104,10 +129,8 @@ def games_page() -> str:
 
 
 def game_page(variant: Variant) -> str:
-    """A page of one game: its rules, its board, its actions and its observation."""
+    """A page of one game: its board, its rules, its sizes, its results, its actions and its observation."""
     title, _, *rules = variant.describe().splitlines()
-    env = SolitaireEnv(variant)
-    env.reset(options={"deal": 0})
     supermove = (
         action_layout(variant.with_rules(moves="supermove")).size
         if variant.moves == "one card" and variant.takes_supermoves
@@ -118,11 +141,55 @@ def game_page(variant: Variant) -> str:
         id=env_id(variant),
         rules="\n".join(map(_rule, filter(None, rules))),
         name=variant.name,
-        board=render_ansi(parse_position(env.position(hidden=True))),
+        sizes=table(["actions", "observation", "step limit"], [_sizes(variant)], texts=0),
+        results=_results(variant),
         actions=table(["kind", "moves", "first", "last"], _action_rows(variant), texts=4),
         supermove=f'\nWith `moves="supermove"` there are {supermove}.\n' if supermove else "",
         observation=table(["slice", "first", "last", "entries"], _observation_rows(variant), texts=1),
     )
+
+
+def game_picture(variant: Variant) -> bytes:
+    """The board of deal 0, a PNG file."""
+    env = SolitaireEnv(variant)
+    env.reset(options={"deal": 0})
+    picture = render_rgb(parse_position(env.position(hidden=True)), PICTURE)
+    drawn = (picture != TABLE_COLOR).any(-1)
+    (top, *_, bottom), (left, *_, right) = np.flatnonzero(drawn.any(1)), np.flatnonzero(drawn.any(0))
+    cut = picture[max(0, top - MARGIN) : bottom + MARGIN, max(0, left - MARGIN) : right + MARGIN]
+    file = io.BytesIO()
+    Image.fromarray(cut).save(file, "png", optimize=True)
+    return file.getvalue()
+
+
+def _sizes(variant: Variant) -> list[str]:
+    return [
+        f"`Discrete({action_layout(variant).size})`",
+        f"`Box({observation_size(variant, 'cards')},)` int8",
+        f"{step_limit(variant)}",
+    ]
+
+
+def _results(variant: Variant) -> str:
+    """The references of the benchmark as a table, and where to find more."""
+    rows = [
+        [
+            what if role in ("random", "greedy") else f"{what}: `{known.policy}`",
+            known.deals,
+            f"{100 * known.win_rate:.1f} %",
+            f"{known.cards_home:.1f} of {variant.cards}",
+        ]
+        for role, what in RESULTS.items()
+        if (known := references(variant).get(role))
+    ]
+    written = table(["policy", "deals", "won", "cards home"], rows, texts=2)
+    more = "[The protocol](../protocol.md) says what these figures mean."
+    if variant.name in shipped_games():
+        more += (
+            f' `load_policy("shipped", "{variant.name}")` is a trained network; the'
+            f" [leaderboard](../leaderboard.md#{variant.name}) has its intervals."
+        )
+    return f"{written}\n\n{more}"
 
 
 def _rule(line: str) -> str:
@@ -144,6 +211,51 @@ def _observation_rows(variant: Variant) -> Iterator[list[object]]:
     for name, part in layout.items():
         if part.start >= last.stop:
             yield [f"`{name}`", part.start, part.stop - 1, part.stop - part.start]
+
+
+PUBLIC_PAGE: Final = """\
+# Public names
+
+`import solitaire_env` registers the games for `gymnasium.make`. These names are in the package itself:
+
+{package}
+
+The modules that programs use besides:
+
+{modules}
+"""
+MODULES: Final = (
+    "env", "vector", "wrappers", "sb3", "policies", "evaluation", "benchmark", "text", "notation",
+    "transcripts", "testing", "render", "core",
+)  # fmt: skip
+"""The modules with public functions, the most used first."""
+
+
+def public_names_page() -> str:
+    """``reference/public-names.md``: what a program imports, and what it is."""
+    names = (
+        [f"`{name}`", _first_sentence(getattr(solitaire_env, name))]
+        for name in solitaire_env.__all__
+        if name != "VARIANTS"
+    )
+    modules = (
+        [
+            f"[`solitaire_env.{name}`](api/solitaire_env/solitaire_env.{name}.rst)",
+            _first_sentence(import_module(f"solitaire_env.{name}")),
+        ]
+        for name in MODULES
+    )
+    return PUBLIC_PAGE.format(
+        package=table(["name", "what it is"], [["`VARIANTS`", "All published games."], *names], texts=2),
+        modules=table(["module", "what it is for"], modules, texts=2),
+    )
+
+
+def _first_sentence(of: Any) -> str:
+    """The first sentence of a docstring, in Markdown."""
+    text = " ".join((inspect.getdoc(of) or "").removeprefix("## Description\n").split())
+    text = re.sub(r":\w+:`~?(?:\w+\.)*(\w+)`", r"`\1`", text).replace("``", "`")
+    return f"{text.partition('. ')[0].rstrip('.:')}."
 
 
 def command_line_page() -> str:
@@ -179,20 +291,25 @@ def help_text(package: str, *arguments: str) -> str:
 
 def pages() -> dict[Path, str]:
     """The text of every written page, by its file. Sphinx itself writes those of the API."""
-    out = {REFERENCE / "games.md": games_page(), REFERENCE / "command-line.md": command_line_page()}
-    out |= {REFERENCE / "games" / f"{variant.name}.md": game_page(variant) for variant in VARIANTS}
+    out = {
+        REFERENCE / "games.md": games_page(),
+        REFERENCE / "public-names.md": public_names_page(),
+        REFERENCE / "command-line.md": command_line_page(),
+    }
+    out |= {GAMES / f"{variant.name}.md": game_page(variant) for variant in VARIANTS}
     return out | whole_pages()
 
 
 def main() -> None:
     """Write the pages. Unchanged ones are not touched, so that Sphinx does not read them again."""
-    written = pages()
-    for path in {*(REFERENCE / "games").glob("*.md")} - {*written}:
+    written = {path: text.encode() for path, text in pages().items()}
+    written |= {GAMES / f"{variant.name}.png": game_picture(variant) for variant in VARIANTS}
+    for path in {*GAMES.glob("*")} - {*written}:
         path.unlink()
-    for path, text in written.items():
+    for path, content in written.items():
         path.parent.mkdir(exist_ok=True)
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
+        if not path.is_file() or path.read_bytes() != content:
+            path.write_bytes(content)
 
 
 if __name__ == "__main__":

@@ -126,7 +126,8 @@ class Score:
 
     env: str
     rules: str
-    split: str
+    split: str | None
+    """None for other deals."""
     track: Track
     policy: str
     moves: str
@@ -143,23 +144,25 @@ class Score:
     """Bootstrap interval."""
     score: float | None
     """0 for ``random``, 100 for the best that is stored in this track; of mean cards home. None without
-    references."""
+    references, and with house rules."""
 
 
-def score(games: Sequence[Game], split: str, track: Track = "player") -> Score:
+def score(games: Sequence[Game], split: str | None = None, track: Track = "player") -> Score:
     """The result of the games of one policy on a split.
 
     Parameters
     ----------
     games
         One game of each deal of the split, such as :func:`solitaire_env.evaluate` returns.
+    split
+        None for deals that are no split.
     track
         What the policy used.
 
     Raises
     ------
     ValueError
-        If the games are not those of the split, of several policies, or by other rules than the published.
+        If the games are of several policies, or not those of the split, by the published rules.
     """
     check_choice("track", track, TRACKS)
     if not games:
@@ -169,16 +172,18 @@ def score(games: Sequence[Game], split: str, track: Track = "player") -> Score:
     about = [(g.env, g.policy, g.moves, g.rules, g.seed, g.fingerprint) for g in games]
     if len(set(about)) > 1:
         raise ValueError("the games are of several policies, seeds or rules, allowed: those of one policy")
-    if first.rules != game_rules(variant):
-        raise ValueError(f"the rules are {shown(first.rules)}, allowed: {game_rules(variant)!r}")
-    deals = split_deals(split, variant)
-    if sorted(map(str, deals)) != sorted(str(game.deal) for game in games):
-        raise ValueError(f"the {len(games)} games are not one of each of the {len(deals)} deals of {split!r}")
+    published = first.rules == game_rules(variant)
+    if split is not None:
+        if not published:
+            raise ValueError(f"the rules are {shown(first.rules)}, allowed: {game_rules(variant)!r}")
+        deals = split_deals(split, variant)
+        if sorted(map(str, deals)) != sorted(str(game.deal) for game in games):
+            raise ValueError(f"the {len(games)} games are not one of each of the {len(deals)} of {split!r}")
     s = summarize(games)
     known = references(variant)
     best = known.get("thoughtful" if track == "thoughtful" else "best")
     scored = None
-    if best is not None:
+    if published and best is not None:
         low = known["random"].cards_home
         scored = 100 * (s.cards_home - low) / (best.cards_home - low)
     return Score(
@@ -196,6 +201,12 @@ def interquartile_mean(scores: Sequence[float]) -> float:
         raise ValueError("there are no scores, allowed: at least one")
     cut = len(scores) // 4
     return float(np.mean(sorted(scores)[cut : len(scores) - cut]))
+
+
+def split_of(deals: Sequence[Deal]) -> str | None:
+    """The name of the split that has exactly these deals, in this order; None without one."""
+    named = (name for name in FINITE if name != "winnable" and [*SPLITS[name].deals] == [*deals])
+    return next(named, None)
 
 
 def result(scored: Score) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 """Gymnasium ids of variants. The published games are registered when the package is imported."""
 
+import sys
+from importlib import import_module
 from typing import Any, Final
 
 import gymnasium as gym
 
 from solitaire_env.core.variant import Build, Moves, Spaces, Variant, variant_from_dict, variant_to_dict
 from solitaire_env.util.arguments import check_kind
-from solitaire_env.util.messages import one_of_many, shown
+from solitaire_env.util.messages import one_line, one_of_many, shown
 from solitaire_env.variants import VARIANTS, add_variant, get_variant, known_variants
 
 NAMESPACE: Final = "Solitaire"
@@ -33,10 +35,15 @@ def is_family(game: str) -> bool:
 
 
 def env_variant(id_or_name: str) -> Variant:
-    """The variant of a Gymnasium id (with or without ``solitaire_env:``), a name, a title or an alias."""
+    """The variant of a Gymnasium id, a name, a title or an alias.
+
+    As in ``gym.make``, ``module:id`` imports the module first, which registers its variants.
+    """
     if not isinstance(id_or_name, str):
         raise TypeError(f"game is a {type(id_or_name).__name__}, allowed: an id, a name, a title or an alias")
-    name = id_or_name.removeprefix("solitaire_env:")
+    module, colon, name = id_or_name.rpartition(":")
+    if colon:
+        _import(module)
     for variant in known_variants():
         if env_id(variant) == name:
             return variant
@@ -44,6 +51,22 @@ def env_variant(id_or_name: str) -> Variant:
         ids = {name: name for name in map(env_id, known_variants())}
         raise ValueError(f"unknown id {shown(name)}, {one_of_many(name, ids, 'ids')}")
     return get_variant(name)
+
+
+def foreign_module(id_or_name: str) -> str | None:
+    """The module that :func:`env_variant` would import for a game; None without one."""
+    module = id_or_name.rpartition(":")[0]
+    return None if module in ("", *sys.modules) else module
+
+
+def _import(module: str) -> None:
+    try:
+        import_module(module)
+    except (ImportError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"module {shown(module)} of the game cannot be imported: {one_line(error)}; "
+            "its folder must be the current one or on PYTHONPATH"
+        ) from None
 
 
 def resolve_variant(

@@ -11,11 +11,12 @@ from agents.reports.tables import summary_table
 from agents.runs.folders import BASELINES, policy_name
 from agents.search.budget import Budget
 from solitaire_env import env_id
+from solitaire_env.benchmark import result, score, split_of
 from solitaire_env.evaluation import Evaluation, Game, Summary, evaluate, mcnemar
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.evaluation.runner import NUM_ENVS, Runner
 from solitaire_env.policies.linear import has_weights
-from solitaire_env.util.files import write_text
+from solitaire_env.util.files import write_json, write_text
 from solitaire_env.util.progress import ProgressLine, bar
 
 
@@ -74,7 +75,9 @@ def _sentence(own: str, trained: Summary, name: str, rival: Summary, p: float) -
 
 
 def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
-    """Evaluate the run's policy and the baselines; write all games and the best one; return the table."""
+    """Evaluate the run's policy and the baselines; write the games, the best one and the score; return the
+    table.
+    """
     line = ProgressLine(quiet)
     folder = run / "evaluation"
     folder.mkdir(exist_ok=True)
@@ -94,6 +97,8 @@ def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
         rows.append((label, done.games[0].moves, done.summary))
     trained = evaluations[own]
     best = best_game(trained)
+    deals = parse_deals(config.eval_deals)
+    write_json(run / "score.json", result(score(trained.games, split_of(deals), trained.information)))
     write_text(run / "best_game.txt", trained.transcripts[best.deal])
     rival = max(rivals, key=lambda name: evaluations[name].summary.wins)
     only_trained, only_rival, p = mcnemar(trained.games, evaluations[rival].games)

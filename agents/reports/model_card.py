@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Any, Final
 
+import yaml
 from safetensors import safe_open
 
+from agents.config import TrainConfig
 from agents.reports import stored
 from agents.reports.plots import read_curve
 from agents.reports.stored import Entry, Training
@@ -12,13 +14,17 @@ from agents.reports.tables import cost, home, table, won
 from agents.runs.config_files import load_config
 from agents.runs.folders import history_of, init_records
 from solitaire_env import env_id
+from solitaire_env.evaluation import summarize
 from solitaire_env.util.files import model_folder, read_json
 
 NOTE: Final = (
     "<!-- Written by `python -m agents leaderboard write`: change that, or the stored results. -->\n"
 )
 
-CARD: Final = """# {title}: a trained policy
+CARD: Final = """---
+{front_matter}---
+
+# {title}: a trained policy
 
 {note}
 A network that chooses among the legal moves of {title}: the policy `shipped` of every command.
@@ -89,6 +95,36 @@ def training_of(folder: Path) -> Training:
     )
 
 
+def front_matter(config: TrainConfig, entry: Entry | None) -> str:
+    """What the Hugging Face Hub reads of a card, as YAML: license, library, tags and results."""
+    env = env_id(config.variant)
+    results = []
+    for part in (stored.STANDARD, stored.HELD_OUT):
+        if entry is not None and (games := entry.of(part)):
+            s = summarize(games)
+            low, high = s.win_interval
+            win_rate = {
+                "type": "win_rate",
+                "name": f"win rate, 95 % interval {low:.3f} to {high:.3f}",
+                "value": s.win_rate,
+            }
+            cards = {"type": "cards_home", "name": "mean cards home", "value": round(s.cards_home, 2)}
+            results.append(
+                {
+                    "task": {"type": "reinforcement-learning", "name": "reinforcement learning"},
+                    "dataset": {"type": env, "name": f"{env}, deals {part[0]}-{part[-1]}"},
+                    "metrics": [win_rate, cards],
+                }
+            )
+    data = {
+        "license": "mit",
+        "library_name": "solitaire-env",
+        "tags": ["reinforcement-learning", "gymnasium", "solitaire", env],
+        "model-index": [{"name": config.variant.name, "results": results}] if results else [],
+    }
+    return yaml.safe_dump(data, sort_keys=False, width=200)
+
+
 def model_card(folder: Path, entry: Entry | None) -> str:
     """The card of a shipped policy, with results if they are stored."""
     config = load_config(folder / "config.yaml")
@@ -130,6 +166,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
         )
     lookahead = card["sizes"].get("rollout_lookahead")
     return CARD.format(
+        front_matter=front_matter(config, entry),
         title=config.variant.title,
         note=NOTE,
         facts=table(["", ""], [[key, value] for key, value in facts.items()], texts=2),

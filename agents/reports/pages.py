@@ -150,38 +150,37 @@ def leaderboard_page() -> str:
 
 
 def game_section(game: str, entries: Sequence[Entry], solved: Solved) -> str:
-    """The part of the leaderboard about a game."""
+    """The part of the leaderboard about a game: a table of what is reached, and one of how."""
     variant = env_variant(game)
     winnable = known_winnable(entries, solved)
     of_winnable = [f"of {len(winnable)} known winnable"] if winnable else []
-    head = ["policy", "moves", "won", *of_winnable, "cards home", f"won, {range_text(stored.HELD_OUT)}"]
-    head += ["against the one above", "ms a move", "training"]
-    rows = []
-    tests = ["-", *(against(worse.standard, better.standard) for better, worse in pairwise(entries))]
-    for entry, test in zip(entries, tests, strict=True):
-        row = [
+    reached = [
+        [
             f"`{entry.name}`",
-            entry.games[0].moves,
             won(entry.standard),
             *([f"{100 * entry.summary.wins / len(winnable):.1f} %"] if winnable else []),
             home(entry.standard),
             won(entry.of(stored.HELD_OUT)),
+        ]
+        for entry in entries
+    ]
+    tests = ["-", *(against(worse.standard, better.standard) for better, worse in pairwise(entries))]
+    how = [
+        [
+            f"`{entry.name}`",
+            entry.games[0].moves,
             test,
             f"{entry.about.ms_per_move:.2g}",
             cost(entry.about.training),
         ]
-        rows.append([*map(narrow, row)])
+        for entry, test in zip(entries, tests, strict=True)
+    ]
+    head = ["policy", "won", *of_winnable, "cards home", f"won, {range_text(stored.HELD_OUT)}"]
     return (
         f"## {variant.title}\n\n`{env_id(variant)}`: built by {variant.build}; spaces: {variant.spaces}; "
-        f"moves: {variant.moves}; at most {step_limit(variant)} steps.\n\n{table(head, rows, texts=2)}\n"
+        f"moves: {variant.moves}; at most {step_limit(variant)} steps.\n\n{table(head, reached)}\n\n"
+        f"{table(['policy', 'moves', 'against the one above', 'ms a move', 'training'], how, texts=2)}\n"
     )
-
-
-def narrow(cell: str) -> str:
-    """A cell of two lines without further breaks: the figure, and its interval or time."""
-    for before, after in ((" [", "<br>["), (", p ", "<br>p "), ("steps, ", "steps<br>")):
-        cell = cell.replace(before, after)
-    return cell.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def known_winnable(entries: Sequence[Entry], solved: Solved) -> set[int | str]:

@@ -231,9 +231,11 @@ def read_leaderboard() -> dict[str, list[Entry]]:
 # ------------------------------------------------------------------------------------- the rest
 
 
-def deals_text(part: range) -> str:
-    """A set of deals in the format of the commands."""
-    return f"{part.start}:{part.stop}"
+def deals_text(deals: Sequence[int | str]) -> str:
+    """Deals in the format of the commands: ``0:1000``, or ``3,7,8`` if there are gaps."""
+    if isinstance(deals, range):
+        return f"{deals.start}:{deals.stop}"
+    return ",".join(map(str, deals))
 
 
 def sentence(error: ValidationError) -> str:

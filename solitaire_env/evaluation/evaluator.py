@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from solitaire_env.core.deals import Deal, check_deal
+from solitaire_env.core.layout import Information
 from solitaire_env.core.spec import GameSpec, Settings, check_limit
 from solitaire_env.core.variant import Build, Moves, Spaces, Variant
 from solitaire_env.evaluation.result_files import Game, ResultFile
@@ -40,6 +41,8 @@ class Evaluation:
     """Number of actions that the policy chose."""
     answer_seconds: float
     """Processor time of the policy's choices."""
+    information: Information
+    """What the policy saw."""
 
     @property
     def summary(self) -> Summary:
@@ -142,7 +145,8 @@ def evaluate(
     order = {deal: place for place, deal in enumerate(deals)}
     kept.sort(key=lambda game: order[game.deal])
     spent = time.perf_counter() - start
-    return Evaluation(kept, writer.texts, spent, runner.answers, runner.answer_seconds)
+    information = runner.view.settings.information
+    return Evaluation(kept, writer.texts, spent, runner.answers, runner.answer_seconds, information)
 
 
 def _check_deals(variant: Variant, deals: Sequence[Deal]) -> list[Deal]:
