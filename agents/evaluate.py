@@ -23,6 +23,7 @@ from solitaire_env import env_id
 from solitaire_env.benchmark import Track, result, score, split_deals
 from solitaire_env.core.variant import Build, Moves, Spaces
 from solitaire_env.evaluation.runner import NUM_ENVS
+from solitaire_env.registration import import_module_of
 from solitaire_env.util.files import write_json
 from solitaire_env.util.progress import ProgressLine
 
@@ -77,6 +78,7 @@ def main(args: list[str] | None = None) -> int:
 
 def run(a: Arguments) -> int:
     """Evaluate and print."""
+    import_module_of(a.env)
     named = a.deals if a.split is None else deals_text(split_deals(a.split, a.env))
     config = make_config(
         {"env": a.env, "moves": a.moves, "build": a.build, "spaces": a.spaces, "eval_deals": named},

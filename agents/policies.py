@@ -72,6 +72,16 @@ def load_folder(name: str, spec: GameSpec) -> Policy:
     return load_model(model_folder(Path(name)), spec, Path(name).name)
 
 
+def trust_folder(path: Path) -> None:
+    """Import the module of the custom network that a run or model folder names."""
+    from agents.networks import network_class
+    from solitaire_env.util.files import model_folder, read_json
+
+    name = str(read_json(model_folder(path) / "model.json").get("network"))
+    if ":" in name:
+        network_class(name)
+
+
 def load_zip(path: Path, spec: GameSpec) -> Policy:
     """A model that sb3-contrib's MaskablePPO saved. Opening it runs any code in the file."""
     from sb3_contrib import MaskablePPO
@@ -121,8 +131,5 @@ def make_policy(
             )
         return load_zip(path, spec)
     if trust_model and path.is_dir():
-        from agents.runs.models import trust_network
-        from solitaire_env.util.files import model_folder
-
-        trust_network(model_folder(path))
+        trust_folder(path)
     return load_policy(name, spec, moves=moves)

@@ -54,15 +54,17 @@ def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) 
         ended = _learn(a, config, run, resume=resume)
     plot([run], run / "curve.png")
     if not ended:
-        trust = " --trust-model" if ":" in config.network else ""
+        trust = " --trust-model" if ":" in f"{config.network}{config.env}" else ""
         print(f"Interrupted. To resume, run: python -m agents.train --resume {run}{trust}", file=sys.stderr)
         return 130
     table = (compare_family if config.is_family else compare)(config, run, quiet=quiet)
     print(table)
     print(f"\nrun folder      {run}")
     if not config.is_family:
-        print(f"\nnext: python -m agents.evaluate --policy {run} --env {config.env_id} --deals 1000:2000")
-        print(f"      python -m solitaire_env watch {config.variant.name} --policy {run}")
+        game = config.env if ":" in config.env else config.variant.name
+        trust = " --trust-model" if ":" in config.network else ""
+        print(f"\nnext: python -m agents.evaluate --policy {run} --env {game} --deals 1000:2000{trust}")
+        print(f"      python -m solitaire_env watch {game} --policy {run}{trust}")
     return 0
 
 

@@ -16,12 +16,13 @@ from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg
 
 from solitaire_env import __version__
 from solitaire_env.core.layout import action_layout
-from solitaire_env.registration import env_variant
+from solitaire_env.registration import resolve_variant
 from solitaire_env.util.files import write_text
 from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant
 
 # Modules with the engine are imported by the commands that play.
 if TYPE_CHECKING:
+    from solitaire_env.play.hints import Adviser
     from solitaire_env.play.session import Session
     from solitaire_env.play.watch import WatchedGame
 
@@ -34,6 +35,16 @@ DealText = Annotated[str | None, arg(metavar="N")]
 PositionFile = Annotated[Path | None, arg(metavar="FILE")]
 PolicyName = Annotated[str, arg(metavar="NAME")]
 Flag = Annotated[bool, FlagCreatePairsOff]
+
+
+def _adviser(policy: str, variant: Variant, trust: bool) -> "Adviser":
+    """A policy that plays or gives hints."""
+    from solitaire_env.play.hints import Adviser
+    from solitaire_env.policies.load import trust_folder
+
+    if trust:
+        trust_folder(policy)
+    return Adviser(policy, variant)
 
 
 @dataclass(frozen=True)
@@ -50,7 +61,7 @@ class _Game:
 
     def variant(self) -> Variant:
         rules: dict[str, Any] = {"build": self.build, "spaces": self.spaces, "moves": self.moves}
-        return env_variant(self.game).with_rules(**rules)
+        return resolve_variant(self.game, **rules)
 
 
 @dataclass(frozen=True)
@@ -141,13 +152,14 @@ class Play(_Start):
 
     policy: PolicyName = "greedy"
     """Policy for hints: random, greedy, linear, shipped, search, a model folder, or module:Class."""
+    trust_model: Flag = False
+    """Import the module of a custom network that a model folder names, which can run any code."""
 
     def run(self) -> None:
-        from solitaire_env.play.hints import Adviser
         from solitaire_env.play.terminal import play
 
         session = self.session()
-        play(session, Adviser(self.policy, session.env.variant))
+        play(session, _adviser(self.policy, session.env.variant, self.trust_model))
 
 
 # ---------------------------------------------------------------------------------------- watch
@@ -166,9 +178,10 @@ class Watch(_Start):
     """Moves per second."""
     transcript: Annotated[Path | None, arg(metavar="FILE")] = None
     """Write the transcript of the game, with the policy's thoughts, to this file."""
+    trust_model: Flag = False
+    """Import the module of a custom network that a model folder names, which can run any code."""
 
     def run(self) -> None:
-        from solitaire_env.play.hints import Adviser
         from solitaire_env.play.terminal import board
         from solitaire_env.play.watch import WatchedGame, watch_in_terminal
         from solitaire_env.transcripts import check_policy_name
@@ -179,7 +192,7 @@ class Watch(_Start):
             folder = str(self.transcript.parent)
             raise ValueError(f"{str(self.transcript)!r} cannot be written: there is no folder {folder!r}")
         session = self.session()
-        watched = WatchedGame(session, Adviser(self.policy, session.env.variant))
+        watched = WatchedGame(session, _adviser(self.policy, session.env.variant, self.trust_model))
         check_policy_name(watched.adviser.name)
         try:
             if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
@@ -244,9 +257,15 @@ class Serve:
     runs/busy-aces-1, or module:Class; can be repeated."""
     solver: Annotated[str | None, arg(metavar="MODULE:CLASS")] = None
     """Solver that decides whether a deal can be won, such as agents.search.solver:Solver."""
+    trust_model: Flag = False
+    """Import the modules of custom networks that model folders name, which can run any code."""
 
     def run(self) -> None:
         from solitaire_env.play.server import listen, serve
+        from solitaire_env.policies.load import trust_folder
+
+        for name in self.policy if self.trust_model else ():
+            trust_folder(name)
 
         serve(self.policy, listen(self.host, self.port), self.host, self.allow_host, self.solver)
 

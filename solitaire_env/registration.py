@@ -1,6 +1,5 @@
 """Gymnasium ids of variants. The published games are registered when the package is imported."""
 
-import sys
 from importlib import import_module
 from typing import Any, Final
 
@@ -35,15 +34,13 @@ def is_family(game: str) -> bool:
 
 
 def env_variant(id_or_name: str) -> Variant:
-    """The variant of a Gymnasium id, a name, a title or an alias.
+    """The variant of a Gymnasium id (with or without its module), a name, a title or an alias.
 
-    As in ``gym.make``, ``module:id`` imports the module first, which registers its variants.
+    It must be known: published, or registered before. No module is imported.
     """
     if not isinstance(id_or_name, str):
         raise TypeError(f"game is a {type(id_or_name).__name__}, allowed: an id, a name, a title or an alias")
-    module, colon, name = id_or_name.rpartition(":")
-    if colon:
-        _import(module)
+    name = id_or_name.rpartition(":")[2]
     for variant in known_variants():
         if env_id(variant) == name:
             return variant
@@ -53,15 +50,18 @@ def env_variant(id_or_name: str) -> Variant:
     return get_variant(name)
 
 
-def foreign_module(id_or_name: str) -> str | None:
-    """The module that :func:`env_variant` would import for a game; None without one."""
-    module = id_or_name.rpartition(":")[0]
-    return None if module in ("", *sys.modules) else module
+def import_module_of(game: str) -> None:
+    """Import the module of ``module:id``, which registers its variants, as ``gym.make`` does.
 
-
-def _import(module: str) -> None:
+    Raises
+    ------
+    ValueError
+        If there is no such module.
+    """
+    module, colon, _ = check_kind("game", game, str, "an id, a name, a title or an alias").rpartition(":")
     try:
-        import_module(module)
+        if colon:
+            import_module(module)
     except (ImportError, TypeError, ValueError) as error:
         raise ValueError(
             f"module {shown(module)} of the game cannot be imported: {one_line(error)}; "
@@ -76,8 +76,12 @@ def resolve_variant(
     spaces: Spaces | None = None,
     moves: Moves | None = None,
 ) -> Variant:
-    """The variant of an id, a name, a record or its plain data, with house rules."""
+    """The variant of an id, a name, a record or its plain data, with house rules.
+
+    The module of ``module:id`` is imported.
+    """
     if isinstance(game, str):
+        import_module_of(game)
         game = env_variant(game)
     elif isinstance(game, dict):
         game = variant_from_dict(game)

@@ -78,7 +78,7 @@ def imitate(a: Arguments) -> int:
         f"held-out deals: {100 * best.accuracy:.1f} % of moves, loss {best.loss:.3f}, "
         f"error of the value {best.value_error:.3f}\n\n"
         f"next: python -m agents.evaluate --policy {run} --env {env_id(config.variant)}\n"
-        f"      python -m agents.train CONFIG --init-from {run} --init-linear-temperature None"
+        f"      python -m agents.train {run}/config.yaml --init-from {run} --init-linear-temperature None"
     )
     return 0
 

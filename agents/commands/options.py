@@ -12,6 +12,7 @@ from tyro.constructors import PrimitiveConstructorSpec
 
 from agents.config import RESUMABLE, ConfigError, TrainConfig, explain
 from agents.runs.config_files import load_config
+from solitaire_env.registration import import_module_of
 from solitaire_env.util.messages import shown
 
 Options = TypeVar("Options")
@@ -28,6 +29,12 @@ RayAddress = Annotated[
 ]
 """Value of the option ``--ray [ADDRESS]``, as :func:`agents.cluster.connect` takes it."""
 
+EXAMPLE: Final = "configs/default.yaml"
+"""A configuration file."""
+ABOUT_CONFIG: Final = (
+    "CONFIG is a YAML file with the environment, and the keys below that differ from their defaults, such as "
+    f"{EXAMPLE}. Options replace its keys."
+)
 INTERRUPTED: Final = "Interrupted. Stored games are kept. Run the same command to resume."
 """Message at Ctrl-C of commands that store the result of each game."""
 
@@ -62,14 +69,23 @@ def value_of(args: list[str], option: str) -> str | None:
 
 
 def parse_options(args: list[str], kind: Callable[[TrainConfig], Options], prog: str) -> Options:
-    """Parse a command line that begins with a configuration file, which ``kind`` takes."""
+    """Parse a command line that begins with a configuration file, which ``kind`` takes.
+
+    Raises
+    ------
+    ConfigError
+        If the file is missing, or it or an option is wrong.
+    """
     config = TrainConfig()
     rest = list(args)
-    folder = value_of(rest, "--resume")
+    folder, trust = value_of(rest, "--resume"), "--trust-model" in rest
     if folder is not None:
-        config = load_config(Path(folder) / "config.yaml")
+        config = load_config(Path(folder) / "config.yaml", trust=trust)
     elif rest and not rest[0].startswith("-"):
-        config = load_config(Path(rest.pop(0)))
+        config = load_config(Path(rest.pop(0)), trust=trust)
+    elif not {"-h", "--help"} & {*rest}:
+        raise ConfigError(f"CONFIG is missing, for example: {prog.replace('CONFIG', EXAMPLE)}")
+    import_module_of(value_of(rest, "--env") or "")
     try:
         default = kind(config)
         options = tyro.cli(
@@ -77,6 +93,7 @@ def parse_options(args: list[str], kind: Callable[[TrainConfig], Options], prog:
             args=rest,
             default=default,
             prog=prog,
+            description=f"{type(default).__doc__}\n\n{ABOUT_CONFIG}",
             config=(tyro.conf.FlagCreatePairsOff,),
         )
     except ValidationError as error:

@@ -22,13 +22,15 @@ class Arguments:
     """Run folders, or folders of runs."""
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"], metavar="FILE")] = Path("curve.png")
     """The picture, .png or .svg."""
+    trust_model: bool = False
+    """Import the modules of custom variants that the runs name, which can run any code."""
 
 
 def run(a: Arguments) -> int:
     """Draw; the exit status."""
     if a.out.suffix not in (".png", ".svg"):
         raise ValueError(f"out is {str(a.out)!r}, allowed: a file .png or .svg")
-    if not plot(a.paths, a.out):
+    if not plot(a.paths, a.out, trust=a.trust_model):
         raise ValueError(f"{', '.join(map(str, a.paths))}: nothing to draw: no game has ended yet")
     print(a.out)
     return 0
@@ -36,7 +38,7 @@ def run(a: Arguments) -> int:
 
 def main(args: list[str] | None = None) -> int:
     """Run the command; its exit status."""
-    a = tyro.cli(Arguments, args=args, prog="python -m agents plot")
+    a = tyro.cli(Arguments, args=args, prog="python -m agents plot", config=(tyro.conf.FlagCreatePairsOff,))
     return run_command(lambda: run(a))
 
 

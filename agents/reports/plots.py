@@ -64,14 +64,16 @@ def read_curve(run: Path, name: str = "curve.csv") -> list[dict[str, float]]:
         raise ValueError(f"{path}: not a learning curve ({one_line(error)})") from None
 
 
-def read_run(folder: Path) -> Run:
+def read_run(folder: Path, *, trust: bool = False) -> Run:
     """The configuration and curve of a run folder."""
     rows = read_curve(folder)
     columns = ("steps", "win_rate", "cards_home")
     if any("steps" not in row for row in rows):
         raise ValueError(f"{folder / 'curve.csv'}: not a learning curve (it has no column steps)")
     rated = [row for row in rows if all(math.isfinite(row.get(column, math.nan)) for column in columns)]
-    return Run(folder, load_config(folder / "config.yaml"), sorted(rated, key=lambda row: row["steps"]))
+    return Run(
+        folder, load_config(folder / "config.yaml", trust=trust), sorted(rated, key=lambda row: row["steps"])
+    )
 
 
 def find_runs(paths: Sequence[Path]) -> list[Path]:
@@ -135,13 +137,15 @@ def save(figure: Any, path: Path) -> None:
     write_whole(path, partial(figure.savefig, **options))
 
 
-def plot(paths: Sequence[Path], path: Path) -> bool:
+def plot(paths: Sequence[Path], path: Path, *, trust: bool = False) -> bool:
     """Draw the curves of runs to a file, ``.png`` or ``.svg``; whether any has a curve.
 
     Parameters
     ----------
     paths
         Run folders, folders of them.
+    trust
+        Import the modules of custom variants that the runs name.
 
     Raises
     ------
@@ -150,7 +154,7 @@ def plot(paths: Sequence[Path], path: Path) -> bool:
     """
     import matplotlib
 
-    runs = [run for run in map(read_run, find_runs(paths)) if run.curve]
+    runs = [run for folder in find_runs(paths) if (run := read_run(folder, trust=trust)).curve]
     if runs:
         path.parent.mkdir(parents=True, exist_ok=True)
         with matplotlib.rc_context(STYLE):

@@ -1,16 +1,23 @@
 """Configuration files: YAML with an environment id and, below it, the keys that differ from the defaults."""
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
 import yaml
 
 from agents.config import ConfigError, TrainConfig, make_config
-from solitaire_env.util.messages import one_line
+from solitaire_env.registration import import_module_of
+from solitaire_env.util.messages import one_line, shown
 
 
-def load_config(path: Path) -> TrainConfig:
+def load_config(path: Path, *, trust: bool = False) -> TrainConfig:
     """The configuration of a YAML file.
+
+    Parameters
+    ----------
+    trust
+        Import the module of a custom variant that the file names, which can run any code.
 
     Raises
     ------
@@ -26,6 +33,14 @@ def load_config(path: Path) -> TrainConfig:
     [(env, values)] = data.items() if isinstance(data, dict) and len(data) == 1 else [(None, None)]
     if not isinstance(env, str) or not isinstance(values, dict) or "env" in values:
         raise ConfigError(f"{path}: not a configuration, allowed: an env id, and keys except 'env' below it")
+    if trust:
+        import_module_of(env)
+    module = env.rpartition(":")[0]
+    if module and module not in sys.modules:
+        raise ConfigError(
+            f"{path}: env is {shown(env)}: importing {shown(module)} can run any code; pass --trust-model "
+            "if you trust the file"
+        )
     return make_config({**values, "env": env}, str(path))
 
 

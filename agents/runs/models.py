@@ -8,7 +8,7 @@ from safetensors.torch import save
 
 from agents.config import TrainConfig
 from agents.family import FamilySpec
-from agents.networks import NETWORKS, Network, network_class
+from agents.networks import NETWORKS, Network
 from agents.networks.player import NetworkPlayer
 from solitaire_env import env_id
 from solitaire_env.core.spec import GameSpec, layout_hash
@@ -23,7 +23,7 @@ from solitaire_env.policies.model_files import (
     read_tensors,
 )
 from solitaire_env.registration import FAMILY_ID
-from solitaire_env.util.files import model_folder, read_json, write_bytes, write_json
+from solitaire_env.util.files import model_folder, write_bytes, write_json
 from solitaire_env.util.messages import shown
 
 # ------------------------------------------------------------------------------------------ writing
@@ -105,11 +105,6 @@ def load_model(folder: Path, game: GameSpec, name: str | None = None) -> Network
         If a file is missing, damaged, or for another layout.
     """
     return _make_player(read_model(folder, game, NETWORKS), name or folder.name)
-
-
-def trust_network(folder: Path) -> None:
-    """Import the custom network that a model folder names, so that the folder can be loaded."""
-    network_class(str(read_json(folder / CARD).get("network")))
 
 
 def load_weights(path: Path) -> dict[str, th.Tensor]:

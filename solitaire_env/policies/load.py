@@ -123,7 +123,16 @@ def _view_for(made: Any, spec: GameSpec, moves: Moves | None) -> GameSpec:
     )
 
 
-def _from_agents(function: str) -> Callable[..., Policy]:
+def trust_folder(name: str) -> None:
+    """Import the module of the custom network that a run or model folder names, which can run any code.
+
+    Other policies need no trust.
+    """
+    if _is_folder(name):
+        _from_agents("trust_folder")(Path(name))
+
+
+def _from_agents(function: str) -> Callable[..., Any]:
     """A function of ``agents.policies``."""
     if not AGENTS.is_file():
         raise ValueError(f"{function} is in the folder 'agents': run from a checkout of the project")

@@ -384,7 +384,6 @@ def test_options_override_the_configuration(tmp_path: Path) -> None:
     path = str(config_file(tmp_path))
     config = parse([path, "--width", "9", "--stall-limit", "None"])
     assert (config.width, config.stall_limit, config.n_steps) == (9, None, 32)
-    assert parse([]) == TrainConfig()
     outcome = command(path, "--widht", "9")
     assert outcome.status == 2 and "--widht" in outcome.err
 
