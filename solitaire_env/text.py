@@ -49,6 +49,8 @@ EXAMPLES: Final = {
 """A move of each kind of action: its text, and what it does."""
 SEQUENCE: Final = ("t2x4>t7", "the last four cards of t2 onto t7")
 WASTE: Final = ("w>t5", "the last card of the waste onto t5")
+ANSWER: Final = "Answer with one move. You may think first: the last move in the answer is played."
+CALL: Final = "Call the tool move once for each move."
 
 _ANSWER: Final = re.compile(rf"(?<![\w>])(?:{ACTION.replace('>', r' ?-?> ?')})(?![\w>])", re.IGNORECASE)
 
@@ -108,8 +110,8 @@ class TextGame:
         """The sum of the rewards."""
         self._ended = False
 
-    def rules(self) -> str:
-        """The rules of the game and how to answer: a system prompt."""
+    def rules(self, answer: str = ANSWER) -> str:
+        """The rules of the game, and how to answer: a system prompt."""
         variant = self.env.variant
         moves = [EXAMPLES[kind] for kind in action_layout(variant).offsets]
         moves += [WASTE] * bool(variant.stock) + [SEQUENCE] * (variant.moves != "one card")
@@ -120,8 +122,7 @@ class TextGame:
         )
         return (
             f"You play a game of solitaire.\n\n{described}\n\n{BOARDS[self.board]}\n\n"
-            f"Moves are written like this:\n{written}\n\n"
-            "Answer with one move. You may think first: the last move in the answer is played."
+            f"Moves are written like this:\n{written}\n\n{answer}"
         )
 
     def reset(
@@ -249,7 +250,7 @@ class SolitaireTool:
     def reset(self, game: str | None = None, deal: int | str | None = None, **row: Any) -> str:
         """Start a game; its rules and its board. Other columns of the row are ignored."""
         self._game = TextGame(game or self.game)
-        return f"{self._game.rules()}\n\n{self._game.reset(deal=deal)}"
+        return f"{self._game.rules(CALL)}\n\n{self._game.reset(deal=deal)}"
 
     def move(self, action: str) -> str:
         """Play a move of the solitaire game.

@@ -14,7 +14,7 @@ from solitaire_env import evaluate, text
 from solitaire_env.benchmark import score, split_deals
 from solitaire_env.core.layout import action_layout
 from solitaire_env.notation import ACTION
-from solitaire_env.text import BOARDS, EXAMPLES, SEQUENCE, WASTE, SolitaireTool, TextGame
+from solitaire_env.text import BOARDS, CALL, EXAMPLES, SEQUENCE, WASTE, SolitaireTool, TextGame
 from solitaire_env.transcripts import parse_transcript
 from tests.conftest import Refuses
 from tests.games import PUBLISHED
@@ -209,7 +209,7 @@ def test_a_tool_plays_the_row_of_a_data_set() -> None:
     start = tool.reset(game="busy-aces", deal=3, prompt="ignored")
     game = TextGame("busy-aces")
     board = game.reset(deal=3)
-    assert start == f"{game.rules()}\n\n{board}"
+    assert start == f"{game.rules(CALL)}\n\n{board}"
     for _ in range(150):
         moves = list(game.legal())
         move = next((m for m in moves if m.endswith(">f")), moves[0])
