@@ -4,7 +4,7 @@ Every row of the data set is a deal, so the rollouts of a group play the same ga
 tiny network with random weights shows that the parts fit together; it learns nothing.
 
     pip install "trl>=1.16"
-    python examples/trl_grpo.py --model Qwen/Qwen3-4B --steps 500
+    python examples/trl_grpo.py --model Qwen/Qwen3-4B --steps 500 --tokens 16384
 """
 
 from dataclasses import dataclass
