@@ -25,11 +25,18 @@ Board = Literal["position", "ansi"]
 MAX_INVALID: Final = 20
 """Default number of answers without a legal move that end a game."""
 
-CARDS: Final = """\
-A card is its rank and suit: TD is the Ten of Diamonds. ?? is a face-down card. t1, t2, ... are the piles of
-the tableau, the bottom card first and the playable card last. The line of the foundations has the number of
-cards on each, suit by suit."""
-"""How a board is written."""
+BOARDS: Final[dict[Board, str]] = {
+    "position": """\
+A card is its rank and suit: TD is the Ten of Diamonds. ?? is a face-down card, -- is an empty cell. The last
+card of a line is the next to be played, or to be drawn. t1, t2, ... are the piles of the tableau. The line of
+the foundations has the number of cards on each, suit by suit. redeals: - means that there is no limit.
+base: 12 means that foundations start with Queens.""",
+    "ansi": """\
+A card is its rank and suit: TD is the Ten of Diamonds. ?? is a face-down card, a dot is an empty place. The
+columns t1, t2, ... are the piles of the tableau, each with its playable card lowest. The last card of the
+waste is playable. A foundation is its top card, or its suit if it is empty.""",
+}
+"""How each kind of board is written."""
 EXAMPLES: Final = {
     "draw": ("draw", "turn cards of the stock up to the waste"),
     "redeal": ("redeal", "turn the waste over to the stock"),
@@ -42,6 +49,8 @@ EXAMPLES: Final = {
 """A move of each kind of action: its text, and what it does."""
 SEQUENCE: Final = ("t2x4>t7", "the last four cards of t2 onto t7")
 WASTE: Final = ("w>t5", "the last card of the waste onto t5")
+ANSWER: Final = "Answer with one move. You may think first: the last move in the answer is played."
+CALL: Final = "Call the tool move once for each move."
 
 _ANSWER: Final = re.compile(rf"(?<![\w>])(?:{ACTION.replace('>', r' ?-?> ?')})(?![\w>])", re.IGNORECASE)
 
@@ -101,16 +110,19 @@ class TextGame:
         """The sum of the rewards."""
         self._ended = False
 
-    def rules(self) -> str:
-        """The rules of the game and how to answer: a system prompt."""
+    def rules(self, answer: str = ANSWER) -> str:
+        """The rules of the game, and how to answer: a system prompt."""
         variant = self.env.variant
         moves = [EXAMPLES[kind] for kind in action_layout(variant).offsets]
         moves += [WASTE] * bool(variant.stock) + [SEQUENCE] * (variant.moves != "one card")
         written = "\n".join(f"{text:<8}  {words}" for text, words in moves)
+        # How the game differs from others, and its sources, are for people.
+        described = "\n".join(
+            line for line in variant.describe().splitlines() if not line.startswith(("Differs:", "Source:"))
+        )
         return (
-            f"You play a game of solitaire.\n\n{variant.describe()}\n\n{CARDS}\n\n"
-            f"Moves are written like this:\n{written}\n\n"
-            "Answer with one move. You may think first: the last move in the answer is played."
+            f"You play a game of solitaire.\n\n{described}\n\n{BOARDS[self.board]}\n\n"
+            f"Moves are written like this:\n{written}\n\n{answer}"
         )
 
     def reset(
@@ -134,15 +146,15 @@ class TextGame:
         if self.done:
             return self.text(), 0.0, True
         found = _ANSWER.findall(answer)
-        legal = self.legal()
-        written = re.sub("[ -]", "", found[-1]).lower() if found else ""
         # The suit of a foundation, as in fC>t3, is a capital.
-        move = next((text for text in legal if text.lower() == written), None)
-        if move is None:
+        written = re.sub("[ -]", "", found[-1]).lower() if found else ""
+        legal = {self.env.action_text(action): action for action in self.env.legal_actions()}
+        action = next((legal[move] for move in legal if move.lower() == written), None)
+        if action is None:
             self.invalid_actions += 1
             why = f"{found[-1]} is not legal here" if found else "There is no move in the answer"
             return self.text() if self.done else f"{why}. Legal moves: {', '.join(legal)}.", 0.0, self.done
-        _, reward, terminated, truncated, _ = self.env.step(self.env.parse_action(move))
+        _, reward, terminated, truncated, _ = self.env.step(action)
         self.steps += 1
         self._ended = terminated or truncated or self.steps >= self.max_steps
         self.total_reward += reward
@@ -168,7 +180,7 @@ class TextGame:
             yield f"stock: {cards} card{'s' * (cards != 1)}" if hidden else line
 
     def _last_lines(self) -> Iterator[str]:
-        legal = self.legal()
+        legal = self.env.legal_actions()
         if self.won:
             yield f"The game is won, in {self.steps} moves."
         elif self.done:
@@ -180,9 +192,9 @@ class TextGame:
             yield f"The game is over {reason}, with {self.cards_home} of {self.env.variant.cards} cards home."
         elif self.show_moves:
             yield "Legal moves:"
-            yield from (f"{move}: {words}" for move, words in legal.items())
+            yield from (f"{move}: {words}" for move, words in self.legal().items())
         else:
-            yield f"{len(legal)} moves are legal."
+            yield f"Number of legal moves: {len(legal)}."
 
     def result(self, policy: str) -> Game:
         """The game as a row of an evaluation, for :func:`solitaire_env.benchmark.score`."""
@@ -238,7 +250,7 @@ class SolitaireTool:
     def reset(self, game: str | None = None, deal: int | str | None = None, **row: Any) -> str:
         """Start a game; its rules and its board. Other columns of the row are ignored."""
         self._game = TextGame(game or self.game)
-        return f"{self._game.rules()}\n\n{self._game.reset(deal=deal)}"
+        return f"{self._game.rules(CALL)}\n\n{self._game.reset(deal=deal)}"
 
     def move(self, action: str) -> str:
         """Play a move of the solitaire game.

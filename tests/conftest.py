@@ -20,8 +20,8 @@ Refuses = Callable[..., None]
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Do not collect the tests of the browser and of Ray where their libraries are not installed."""
-    library = {"browser": "playwright", "ray": "ray"}.get(collection_path.name)
+    """Do not collect the tests of libraries that are not installed."""
+    library = {"browser": "playwright", "language": "openenv", "ray": "ray"}.get(collection_path.name)
     return True if library and find_spec(library) is None else None
 
 

@@ -1,0 +1,112 @@
+"""The servers for language agents: OpenEnv's clients, and one of MCP, play whole games on them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+from fastmcp import Client
+from fastmcp.client.transports import PythonStdioTransport
+from fastmcp.exceptions import ToolError
+from openenv import GenericEnvClient
+from openenv.cli.__main__ import app as openenv
+from solitaire_openenv import SolitaireAction, SolitaireClient
+from typer.testing import CliRunner
+
+from solitaire_env import evaluate
+from solitaire_env.benchmark import SPLITS
+from solitaire_env.text import CALL, TextGame
+from solitaire_env.transcripts import parse_transcript
+from tests.language.conftest import EXAMPLES
+
+
+@pytest.fixture(scope="module")
+def line() -> tuple[str, ...]:
+    """The moves that win deal 29 of Busy Aces."""
+    transcript = parse_transcript(evaluate("shipped", "busy-aces", [29], transcripts=True).transcripts[29])
+    assert transcript.result == "won"
+    return transcript.actions
+
+
+def test_the_generic_client_wins_a_game(url: str, line: tuple[str, ...]) -> None:
+    game = TextGame("busy-aces")
+    with GenericEnvClient(base_url=url).sync() as client:
+        result = client.reset(game="busy-aces", deal=29)
+        assert result.observation["rules"] == game.rules()
+        assert result.observation["text"] == game.reset(deal=29)
+        for move in line:
+            result = client.step({"answer": f"My move is {move}."})
+            assert (result.observation["text"], result.reward, result.done) == game.step(move)
+        assert result.done and result.observation["won"] and result.observation["cards_home"] == 104
+        state = client.state()
+        assert (state["game"], state["deal"], state["step_count"]) == ("busy-aces", 29, len(line))
+
+
+def test_two_clients_have_games_of_their_own(url: str, line: tuple[str, ...]) -> None:
+    with SolitaireClient(base_url=url).sync() as one, SolitaireClient(base_url=url).sync() as other:
+        one.reset(game="busy-aces", split="llm-100", index=29)
+        start = other.reset(game="busy-aces", deal=30)
+        results = [one.step(SolitaireAction(answer=move)) for move in line]
+        assert results[-1].observation.won and results[-1].done
+        assert sum(result.reward for result in results) == pytest.approx(1)
+        unread = other.step(SolitaireAction(answer="pass"))
+        assert unread.observation.text.startswith("There is no move in the answer. Legal moves: draw")
+        assert (start.done, unread.done, other.state().step_count) == (False, False, 1)
+
+
+def test_tasks_are_the_deals_of_the_splits(url: str) -> None:
+    def post(route: str, **arguments: Any) -> Any:
+        return httpx.post(f"{url}/solitaire/{route}", json=arguments).json()
+
+    splits = httpx.get(f"{url}/solitaire/splits").json()
+    declared = yaml.safe_load((EXAMPLES / "solitaire_openenv" / "openenv.yaml").read_text())
+    counts = {split["name"]: post("num_tasks", split=split["name"])["num_tasks"] for split in splits}
+    assert counts == declared["validation"]["capabilities"]["declared_task_count"]
+    assert {name: len(SPLITS[name].deals) for name in counts} == counts
+    task = {"id": "test-7", "split": "test", "index": 7, "game": "klondike", "deal": 100_007}
+    assert post("task", split="test", index=7) == {"task": task}
+    assert post("task_range", split="test", start=7, stop=8) == {"tasks": [task]}
+    assert post("tasks", split="test")["tasks"][7] == task
+    assert post("task", split="test", index=1000) == post("task", split="test", index=-1)
+    assert "task 1000 of split 'test', allowed: 0 to 999" in _error(url, split="test", index=1000)
+    assert (
+        "'exam'" in post("tasks", split="exam")["detail"]
+        and "llm-100" in post("tasks", split="exam")["detail"]
+    )
+
+
+def _error(url: str, **arguments: Any) -> str:
+    with GenericEnvClient(base_url=url).sync() as client, pytest.raises(RuntimeError) as caught:
+        client.reset(**arguments)
+    return str(caught.value)
+
+
+def test_the_environment_is_valid(url: str) -> None:
+    folder = str(EXAMPLES / "solitaire_openenv")
+    for arguments in (["--level", "static", "--skip-build", folder], ["--url", url]):
+        result = CliRunner().invoke(openenv, ["validate", *arguments])
+        assert result.exit_code == 0 and "Verdict: PASS" in result.output, result.output
+
+
+def test_a_client_of_mcp_plays() -> None:
+    game = TextGame("freecell")
+    start = game.reset(deal=5)
+
+    async def play() -> None:
+        transport = PythonStdioTransport(EXAMPLES / "mcp_server.py", env=dict(os.environ))
+        async with Client(transport) as client:
+            assert {tool.name for tool in await client.list_tools()} == {"new_game", "move"}
+            result = await client.call_tool("new_game", {"game": "freecell", "deal": 5})
+            assert result.data == f"{game.rules(CALL)}\n\n{start}"
+            for _ in range(20):
+                move = list(game.legal())[-1]
+                result = await client.call_tool("move", {"action": move})
+                assert result.data == game.step(move)[0]
+            with pytest.raises(ToolError, match="tarot"):
+                await client.call_tool("new_game", {"game": "tarot"})
+
+    asyncio.run(play())

@@ -1,0 +1,233 @@
+"""Games in words: what is shown, how answers are read, rewards, and rows for the benchmark."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from solitaire_env import evaluate, text
+from solitaire_env.benchmark import score, split_deals
+from solitaire_env.core.layout import action_layout
+from solitaire_env.notation import ACTION
+from solitaire_env.text import BOARDS, CALL, EXAMPLES, SEQUENCE, WASTE, SolitaireTool, TextGame
+from solitaire_env.transcripts import parse_transcript
+from tests.conftest import Refuses
+from tests.games import PUBLISHED
+
+GAMES: dict[str, dict[str, Any]] = {
+    "busy-aces": {},
+    "freecell": {},
+    "klondike": {},
+    "forty-thieves": {"information": "thoughtful"},
+}
+"""A stock, cells and sequences, hidden cards and redeals, a known stock."""
+
+TWO_MOVES = """\
+variant: freecell
+foundations: C 13 D 13 H 13 S 11
+cells: -- -- -- --
+t1: KS
+t2: QS
+t3:
+t4:
+t5:
+t6:
+t7:
+t8:
+"""
+"""The game is won in two moves."""
+
+STUCK = """\
+variant: freecell
+foundations: C 7 D 7 H 7 S 7
+cells: 9C 9D 9H 9S
+t1: 8C TC KC
+t2: 8D TD KD
+t3: 8H TH KH
+t4: 8S TS KS
+t5: QC JC
+t6: QD JD
+t7: QH JH
+t8: QS JS
+"""
+
+
+def test_the_text_shows_the_board_and_the_moves() -> None:
+    assert TextGame("klondike").reset(deal=0) == (
+        "stock: 24 cards\n"
+        "waste:\n"
+        "redeals: -\n"
+        "foundations: C 0 D 0 H 0 S 0\n"
+        "t1: 4C\n"
+        "t2: ?? 3S\n"
+        "t3: ?? ?? JD\n"
+        "t4: ?? ?? ?? TC\n"
+        "t5: ?? ?? ?? ?? TH\n"
+        "t6: ?? ?? ?? ?? ?? JS\n"
+        "t7: ?? ?? ?? ?? ?? ?? 7C\n"
+        "\n"
+        "Legal moves:\n"
+        "draw: draw a card from the stock\n"
+        "t4>t3: TC from t4 to t3, onto JD\n"
+        "t5>t6: TH from t5 to t6, onto JS"
+    )
+
+
+def test_the_board_can_be_a_picture_and_the_moves_a_number() -> None:
+    game = TextGame("klondike", board="ansi", show_moves=False)
+    assert BOARDS["ansi"] in game.rules()
+    shown = game.reset(deal=0)
+    assert shown.startswith("Klondike: 0 of 52 cards home\n") and "\n  4C  ??  ??" in shown
+    assert shown.endswith("\n\nNumber of legal moves: 3.")
+
+
+def test_a_known_stock_is_shown() -> None:
+    game = TextGame("forty-thieves", information="thoughtful")
+    assert game.reset(deal=0).splitlines()[0] == game.env.position().splitlines()[1]
+
+
+def test_the_rules_explain_every_kind_of_move() -> None:
+    for written in (SEQUENCE, WASTE, *EXAMPLES.values()):
+        assert re.fullmatch(ACTION, written[0])
+    for name in PUBLISHED:
+        game = TextGame(name)
+        rules = game.rules()
+        assert "\nSource:" not in rules and "\nDiffers:" not in rules
+        for kind, (move, words) in EXAMPLES.items():
+            assert (f"\n{move:<8}  {words}\n" in rules) == (kind in action_layout(game.env.variant).offsets)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "t4>t3",
+        "T4 -> T3",
+        "I could draw, or t5>t6. My move: **t4>t3**.",
+        "t4>t3: TC from t4 to t3, onto JD",
+        "t4>t3, a redrawn line",
+    ],
+)
+def test_the_last_move_of_an_answer_is_played(answer: str) -> None:
+    game = TextGame("klondike")
+    game.reset(deal=0)
+    after, reward, done = game.step(answer)
+    assert "\nt3: ?? ?? JD TC\n" in after
+    assert (reward, done, game.steps, game.invalid_actions) == (0.0, False, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("I give up.", "There is no move in the answer"),
+        ("t4>t3 or rather t1>t2", "t1>t2 is not legal here"),
+        ("t4>t300", "There is no move in the answer"),
+    ],
+)
+def test_an_answer_without_a_legal_move_changes_nothing(answer: str, reason: str) -> None:
+    game = TextGame("klondike", max_invalid=2)
+    before = game.reset(deal=0)
+    assert game.step(answer) == (f"{reason}. Legal moves: draw, t4>t3, t5>t6.", 0.0, False)
+    assert (game.text(), game.steps, game.invalid_actions) == (before, 0, 1)
+    last, reward, done = game.step(answer)
+    assert "over after 2 answers without a legal move, with 0 of 52 cards home" in last
+    assert (reward, done) == (0.0, True)
+    assert game.step("draw") == (last, 0.0, True) and game.steps == 0
+    assert game.reset(deal=0) == before and not game.done
+
+
+def test_there_may_be_no_limit_of_answers() -> None:
+    game = TextGame("klondike", max_invalid=None)
+    game.reset(deal=0)
+    assert not any(game.step("")[2] for _ in range(text.MAX_INVALID + 1))
+
+
+@pytest.mark.parametrize(("name", "arguments"), GAMES.items(), ids=list(GAMES))
+def test_moves_as_text_play_the_game_of_the_environment(name: str, arguments: dict[str, Any]) -> None:
+    """A game played in words has the rewards and the row of the same game played by a policy."""
+    played = evaluate("greedy", name, range(4), transcripts=True)
+    game = TextGame(name, **arguments)
+    for row in played.games:
+        game.reset(deal=row.deal)
+        rewards = [game.step(move)[1] for move in parse_transcript(played.transcripts[row.deal]).actions]
+        assert sum(rewards) == pytest.approx(row.cards_home / game.env.variant.cards)
+        assert game.total_reward == sum(rewards)
+        # An evaluation does not play a cycle to the step limit.
+        steps = len(rewards) if row.repeated else row.steps
+        assert game.result("greedy") == replace(row, repeated=0, steps=steps)
+
+
+def test_games_in_words_have_a_score() -> None:
+    played = evaluate("greedy", "busy-aces", range(100), transcripts=True)
+    game, rows = TextGame("busy-aces", show_moves=False), []
+    for deal in split_deals("llm-100", "busy-aces"):
+        game.reset(deal=deal)
+        for move in parse_transcript(played.transcripts[deal]).actions:
+            game.step(move)
+        rows.append(game.result("greedy"))
+    expected = score(played.games, "llm-100")
+    assert score(rows, "llm-100") == replace(expected, fingerprint=None)
+
+
+def test_a_won_game_says_so() -> None:
+    game = TextGame("freecell")
+    game.reset(position=TWO_MOVES)
+    game.step("t2>f")
+    last, reward, done = game.step("t1>f")
+    assert last.endswith("The game is won, in 2 moves.")
+    assert (reward, done, game.won, game.cards_home) == (1 / 52, True, True, 52)
+
+
+def test_a_lost_game_says_why() -> None:
+    game = TextGame("klondike", max_steps=1)
+    game.reset(deal=0)
+    assert game.step("draw")[0].endswith("over after 1 moves, with 0 of 52 cards home.")
+    game = TextGame("freecell")
+    assert game.reset(position=STUCK).endswith("over because no move is legal, with 28 of 52 cards home.")
+    assert game.done
+
+
+def test_a_row_needs_a_deal(refuses: Refuses) -> None:
+    game = TextGame("freecell")
+    game.reset(position=TWO_MOVES)
+    refuses(lambda: game.result("me"), "position", "deal")
+
+
+def test_wrong_arguments_name_the_allowed_ones(refuses: Refuses) -> None:
+    refuses(lambda: TextGame("klondike", board="html"), "html", "position", "ansi")  # type: ignore[arg-type]
+    refuses(lambda: TextGame("klondike", max_invalid=0), "max_invalid", "0")
+    refuses(lambda: TextGame("klondike", max_steps=0), "max_steps", "0")
+    refuses(lambda: TextGame("klondike").step(3), "answer", "int", "text")  # type: ignore[arg-type]
+
+
+def test_a_tool_plays_the_row_of_a_data_set() -> None:
+    tool = SolitaireTool()
+    start = tool.reset(game="busy-aces", deal=3, prompt="ignored")
+    game = TextGame("busy-aces")
+    board = game.reset(deal=3)
+    assert start == f"{game.rules(CALL)}\n\n{board}"
+    for _ in range(150):
+        moves = list(game.legal())
+        move = next((m for m in moves if m.endswith(">f")), moves[0])
+        assert tool.move(move) == game.step(move)[0]
+    assert tool.get_reward() == game.total_reward > 0
+
+
+def test_a_subclass_of_the_tool_plays_another_game() -> None:
+    class FreeCell(SolitaireTool):
+        game = "freecell"
+
+    assert FreeCell().reset(deal=1).endswith(TextGame("freecell").reset(deal=1))
+
+
+def test_the_only_tool_is_move() -> None:
+    functions = dict(inspect.getmembers(SolitaireTool, inspect.isfunction))
+    assert [n for n in functions if not n.startswith("_")] == ["get_reward", "move", "reset"]
+
+
+def test_the_examples_print_what_they_show() -> None:
+    assert doctest.testmod(text) == (0, 3)
