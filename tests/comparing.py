@@ -91,7 +91,7 @@ def check_supermoves(batch: Batch, row: int) -> int:
     spaces = batch.state.heights[row] == 0
     several = 0
     for action in np.flatnonzero(batch.state.mask[row]).tolist():
-        singles = supermoves.expand(batch.variant, batch.state, row, action)
+        singles = batch.expand(row, action)
         several += len(singles) > 1
         moved.set_row(0, batch.state.rows[row])
         moved.step(np.array([action]), moved.everyone)

@@ -154,7 +154,8 @@ def _load_folder(path: Path, spec: GameSpec) -> Policy:
 
     if playable(path) or not AGENTS.is_file():
         return load_network(path, spec)
-    return _from_agents("load_folder")(str(path), spec)
+    loaded: Policy = _from_agents("load_folder")(str(path), spec)
+    return loaded
 
 
 def _create(name: str, make: Callable[[GameSpec], Any], spec: GameSpec) -> Policy:
