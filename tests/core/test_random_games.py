@@ -20,8 +20,8 @@ from solitaire_env.core.deals import deal_order
 from solitaire_env.core.layout import PLAYING, STUCK, WON
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.notation import action_text, format_position, parse_action
-from tests.comparing import expect
 from solitaire_env.variants import Variant
+from tests.comparing import expect
 from tests.games import ALL_GAMES, COMPILED, SAMPLED
 from tests.reference import ReferenceGame, ReferenceRules
 
