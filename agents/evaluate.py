@@ -99,7 +99,7 @@ def run(a: Arguments) -> int:
     if row.score is not None:
         print(f"\nscore {row.score:.1f} (0: random, 100: the best stored {row.track})")
     if a.json is not None:
-        write_json(a.json, result(row))
+        write_json(a.json, {"deals": named, **result(row)})
     return 0
 
 

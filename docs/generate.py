@@ -27,8 +27,7 @@ from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import action_text, parse_position
 from solitaire_env.policies.shipped import shipped_games
 from solitaire_env.registration import STEPS_PER_CARD, env_id, step_limit
-from solitaire_env.render import colors
-from solitaire_env.render.picture import render_rgb
+from solitaire_env.render.picture import TABLE, render_rgb
 from solitaire_env.variants import VARIANTS, WORRIES, Variant
 
 DOCS: Final = Path(__file__).parent
@@ -106,7 +105,7 @@ RESULTS: Final = {
 PICTURE: Final = (1200, 900)
 """Width and height of a picture of a game in pixels, before the empty table around the cards is cut off."""
 MARGIN: Final = 16
-TABLE_COLOR: Final = ImageColor.getrgb(colors.TABLE)
+TABLE_COLOR: Final = ImageColor.getrgb(TABLE)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], texts: int) -> str:

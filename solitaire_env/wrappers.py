@@ -164,6 +164,8 @@ class VectorMoveFeatures(_VectorWrapper):
         self.observation_space = batch_space(self.single_observation_space, games.num_envs)
         self._copy = games.copy
         self._table = make_table(games.batch)
+        one_variant = np.zeros(games.num_envs, dtype=np.int64)
+        self._games = games.batch.games if isinstance(games.batch, FamilyBatch) else one_variant
         self._same_step = games.autoreset_mode is AutoresetMode.SAME_STEP
 
     def _observations(self) -> Array:
@@ -179,10 +181,11 @@ class VectorMoveFeatures(_VectorWrapper):
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Play one action in every game."""
+        played = self._games.copy()
         _, rewards, terminated, truncated, infos = self.env.step(actions)
         if self._same_step and "final_obs" in infos:
             rows = np.flatnonzero(infos["_final_obs"])
-            tables = self._table.read_ended(np.stack(infos["final_obs"][rows]))
+            tables = self._table.read_ended(np.stack(infos["final_obs"][rows]), played[rows])
             for row, table in zip(rows.tolist(), tables, strict=True):
                 infos["final_obs"][row] = table
         return self._observations(), rewards, terminated, truncated, infos

@@ -21,6 +21,8 @@ from solitaire_env.wrappers import MoveFeatures, VectorMoveFeatures
 
 ID = "Solitaire/Family-v0"
 SOME = ["klondike-draw-3", "freecell", "yukon", "penguin", "zebra"]
+ALIKE = ["forty-thieves", "famous-fifty"]
+"""Games whose rules are the same as numbers: they differ in the deal."""
 
 
 def choose(rng: np.random.Generator, mask: Any) -> int:
@@ -193,11 +195,12 @@ def test_a_limit_of_gym_make_is_the_only_one() -> None:
     assert gym.make_vec(ID, num_envs=2).settings.max_episode_steps == 32 * 208  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("games", [SOME, ALIKE], ids=["some", "alike"])
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_move_features_are_those_of_each_game(mode: str) -> None:
-    envs = FamilyVectorEnv(5, SOME, autoreset_mode=mode, max_episode_steps=6)
-    wrapped = VectorMoveFeatures(FamilyVectorEnv(5, SOME, autoreset_mode=mode, max_episode_steps=6))
-    singles = {name: SolitaireEnv(name) for name in SOME}
+def test_move_features_are_those_of_each_game(mode: str, games: list[str]) -> None:
+    envs = FamilyVectorEnv(5, games, autoreset_mode=mode, max_episode_steps=6)
+    wrapped = VectorMoveFeatures(FamilyVectorEnv(5, games, autoreset_mode=mode, max_episode_steps=6))
+    singles = {name: SolitaireEnv(name) for name in games}
     _, infos = envs.reset(seed=3)
     table, _ = wrapped.reset(seed=3)
     rng = np.random.default_rng(3)
@@ -207,7 +210,7 @@ def test_move_features_are_those_of_each_game(mode: str) -> None:
             single = MoveFeatures(singles[name])
             observation, _ = single.reset(options={"position": envs.position(row)})
             expected = np.zeros_like(table[row])
-            expected[envs.layout.actions[SOME.index(name)]] = observation
+            expected[envs.layout.actions[games.index(name)]] = observation
             np.testing.assert_array_equal(table[row], expected)
         actions = np.array([choose(rng, mask) for mask in infos["action_mask"]])
         *_, infos = envs.step(actions)

@@ -33,10 +33,9 @@ def benchmark_data(entries: Mapping[str, Sequence[Entry]], winnable: Mapping[str
     for variant in VARIANTS:
         name = variant.name
         found = [*_played(entries.get(name, ()), searched.get(name, ())), *_family(variant, of_family)]
-        known: dict[str, Reference] = {}
-        for policy in ("random", "greedy"):
-            known[policy] = next(one for one in found if one.policy == policy)
-        known["best"] = max(found, key=lambda one: (one.cards_home, one.win_rate))
+        known = {one.policy: one for one in found[::-1] if one.policy in ("random", "greedy")}
+        if found:
+            known["best"] = max(found, key=lambda one: (one.cards_home, one.win_rate))
         if name in winnable:
             known["thoughtful"] = _solver(solved[name])
         references[name] = {role: asdict(one) for role, one in known.items()}

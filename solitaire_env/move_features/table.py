@@ -71,9 +71,9 @@ class MoveTable:
         run_parts(read_part, list(split_evenly(self.batch.size, SMALLEST_PART)))
         return self._table
 
-    def read_ended(self, observations: Array) -> Array:
+    def read_ended(self, observations: Array, games: npt.NDArray[np.int64]) -> Array:
         """The features at some observations ``[n, entries]`` of games that have ended since, float32
-        ``[n, actions, NUM_MOVE]``.
+        ``[n, actions, NUM_MOVE]``. All are of the same variant, and ``games`` is not read.
         """
         return self._reader.read_table(observations)
 
@@ -99,13 +99,15 @@ class FamilyMoveTable:
 
     def read(self) -> Array:
         """The current features, float32 ``[size, actions, NUM_MOVE]``."""
-        return self.read_ended(self.batch.observations())
+        return self.read_ended(self.batch.observations(), self.batch.games)
 
-    def read_ended(self, observations: Array) -> Array:
-        """The features at some observations ``[n, entries]``, float32 ``[n, actions, NUM_MOVE]``."""
+    def read_ended(self, observations: Array, games: npt.NDArray[np.int64]) -> Array:
+        """The features at some observations ``[n, entries]``, float32 ``[n, actions, NUM_MOVE]``.
+
+        ``games`` (int64 ``[n]``) are the indices of their variants.
+        """
         layout = self.batch.layout
         table = np.zeros((len(observations), len(layout.texts), NUM_MOVE), dtype=np.float32)
-        games = (observations[:, None, layout.slices["rules"]] == layout.rules).all(-1).argmax(1)
         for game in np.unique(games).tolist():
             if game not in self._readers:
                 self._readers[game] = MoveReader(self.batch.specs[game])

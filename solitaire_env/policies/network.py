@@ -124,6 +124,8 @@ class CompiledNetwork(Policy):
         except ValueError as error:
             raise model.wrong_sizes(error) from None
         self._rules = model.spec.rules
+        self._game = model.spec.variant.name
+        self._widths = model.spec.observation_size, model.spec.num_actions
         self._safe_autoplay = model.safe_autoplay
         self._weights = _lay_out(model, weight_shapes(sizes, *self._reader.sizes), len(sizes.hidden))
         self._random = np.random.Generator(np.random.PCG64(seed))
@@ -139,6 +141,7 @@ class CompiledNetwork(Policy):
         self, observations: Array, masks: Array, *, uniforms: Array | None = None, games: Array | None = None
     ) -> Array:
         """Actions int64 ``[n]``."""
+        self._check_widths(observations, masks)
         probabilities = self._stored(observations, masks)[0]
         if probabilities is None:
             # If only one move is left to choose from, its features are not needed.
@@ -153,6 +156,7 @@ class CompiledNetwork(Policy):
 
         A second call with the same positions returns the stored result.
         """
+        self._check_widths(observations, masks)
         explanation = self._stored(observations, masks)
         if explanation[0] is None:
             kept = self._keep(observations, masks)
@@ -161,6 +165,15 @@ class CompiledNetwork(Policy):
             explanation = probabilities, values
             self._explained = observations.copy(), masks.copy(), explanation
         return explanation
+
+    def _check_widths(self, observations: Array, masks: Array) -> None:
+        """Raise an error for arrays of another game, or of another action set of this one."""
+        given = observations.shape[-1], masks.shape[-1]
+        if given != self._widths:
+            raise ValueError(
+                f"observations have {given[0]} entries and masks {given[1]} actions, allowed for "
+                f"{self._game} as this policy sees it: {self._widths[0]} and {self._widths[1]}"
+            )
 
     def _stored(self, observations: Array, masks: Array) -> Explanation:
         """The last explanation, if it was of these positions."""

@@ -149,7 +149,7 @@ def test_ray_not_installed_is_refused(
     arguments = {
         evaluate: ["--policy", "random", "--env", "busy-aces", "--deals", "0:2", "--quiet"],
         solve: ["busy-aces", "--deals", "0:2", "--out", str(tmp_path / "results.jsonl"), "--quiet"],
-        train: ["--env", "busy-aces", "--runs", str(tmp_path), "--quiet"],
+        train: ["configs/busy-aces.yaml", "--runs", str(tmp_path), "--quiet"],
     }[command]
     assert command.main([*arguments, "--ray"]) == 2
     assert not list(tmp_path.glob("busy-aces*")), "no run folder is made"

@@ -138,7 +138,7 @@ def test_train_writes_a_run_folder(trained: tuple[Path, Outcome]) -> None:
     assert outcome.status == 0 and (run / "evaluation.txt").read_text() in outcome.out
     assert {path.name for path in run.iterdir()} == {
         "best_game.txt", CHECKPOINT, "config.yaml", "curve.csv", "curve.png", "evaluation", "evaluation.txt",
-        "logs", "model", "versions.json",
+        "logs", "model", "score.json", "versions.json",
     }  # fmt: skip
     assert load_config(run / "config.yaml") == make_config({"env": "Solitaire/BusyAces-v0", **VALUES}, "test")
     versions = json.loads((run / "versions.json").read_text())
@@ -265,7 +265,7 @@ def test_a_resumed_run_can_change_its_budget_and_machine(tmp_path: Path) -> None
     (tmp_path / "config.yaml").write_text(dump_config(config))
     changes = {
         "minutes": 3.0, "total_steps": 9, "device": "auto", "threads": 2, "checkpoint_minutes": 2.0,
-        "held_out_deals": "0:2", "eval_deals": "5",
+        "held_out_deals": "0:2", "eval_deals": "5", "wandb": "solitaire",
     }  # fmt: skip
     options = [
         word for name, value in changes.items() for word in (f"--{name.replace('_', '-')}", str(value))
