@@ -30,8 +30,18 @@ TEST: Final = (
     "forecell", "kingcell", "relaxed-seahaven-towers", "westcliff", "waterloo",
 )  # fmt: skip
 """Test games, each with a combination of rules that no game of :data:`TRAIN` has."""
-TRAIN: Final = tuple(variant.name for variant in VARIANTS if variant.name not in TEST)
-"""Training games: the other published ones."""
+TRAIN: Final = (
+    "forty-thieves", "eighty-thieves", "eights-down", "forty-bandits", "busy-aces", "sixty-thieves",
+    "limited", "famous-fifty", "waning-moon", "thirty-nine-steps", "express", "carnation", "san-juan-hill",
+    "lucas", "napoleons-square", "marie-rose", "malmaison", "interchange", "maria", "streets", "roosevelt",
+    "big-streets", "number-ten", "number-twelve", "rank-and-file", "indian", "midshipman", "napoleons-exile",
+    "double-rail", "final-battle", "single-rail", "triple-rail", "courtyard", "red-and-black", "deuces",
+    "freecell", "freecell-two-cells", "freecell-no-cells", "relaxed-freecell", "seven-by-four",
+    "seven-by-five", "triple-freecell", "cell-11", "big-cell", "repair", "bakers-game",
+    "bakers-game-king-only", "seahaven-towers", "double-seahaven-towers", "double-eight-off", "penguin",
+    "opus", "klondike", "klondike-draw-3", "double-klondike", "thumb-and-pouch", "whitehead", "yukon",
+)  # fmt: skip
+"""Training games. Games that are published later are in neither list."""
 SPLITS: Final = {"train": TRAIN, "test": TEST, "all": tuple(variant.name for variant in VARIANTS)}
 
 Games = str | Sequence[str | Variant | dict[str, Any]]

@@ -47,7 +47,7 @@ def test_the_command_prints_a_table_what_was_timed_and_the_machine(
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["--games", "pyramid"], "unknown variant 'pyramid', allowed: one of the 76 games"),
+        (["--games", "pyramid"], "unknown variant 'pyramid', allowed: one of the "),
         (["--parts", "speed"], "--parts has 'speed', allowed: vector, every, scaling, "),
         (["--threads", "0"], "number of threads is 0, allowed: 1 to"),
         (["--rounds", "0"], "--rounds is 0, allowed: at least 1"),

@@ -39,7 +39,7 @@ def as_it_was() -> Iterator[None]:
 def test_each_game_has_an_id_which_makes_both_environments() -> None:
     ids = list(map(env_id, VARIANTS))
     assert ids[:2] == ["Solitaire/FortyThieves-v0", "Solitaire/EightyThieves-v0"]
-    assert len(set(ids)) == len(ids) == 76 and set(ids) <= set(gym.registry)
+    assert len(set(ids)) == len(ids) and set(ids) <= set(gym.registry)
     for name, variant in zip(ids, VARIANTS, strict=True):
         env, envs = gym.make(name), gym.make_vec(f"solitaire_env:{name}", num_envs=2)
         assert env.unwrapped.variant == envs.unwrapped.variant == variant  # type: ignore[attr-defined]
@@ -126,7 +126,7 @@ def test_games_are_found_by_id(refuses: Refuses) -> None:
         assert env_variant(name).name == "eights-down"
     refuses(lambda: env_variant("Solitaire/BusyAce-v0"), "closest: Solitaire/BusyAces-v0")
     refuses(lambda: env_variant("forty-thief"), "'forty-thief'", "forty-thieves")
-    refuses(lambda: env_variant("Solitaire/" + "x" * 10_000), "'Solitaire/xxx", "one of the 76 ids")
+    refuses(lambda: env_variant("Solitaire/" + "x" * 10_000), "'Solitaire/xxx", "one of the ")
 
 
 # ------------------------------------------------------------------------------- other processes

@@ -15,6 +15,7 @@ def empty_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Every store and page of results in a folder of its own, empty: no test writes in the project."""
     monkeypatch.setattr(shipped, "SHIPPED", tmp_path / "policies")
     monkeypatch.setattr(stored, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(pages.benchmark, "DATA", tmp_path / "benchmark.json")
     for page, tables in (("README", ["leaderboard"]), ("SEARCH_PAGE", ["search", "solver"])):
         path = tmp_path / f"{page}.md"
         monkeypatch.setattr(pages, page, path)

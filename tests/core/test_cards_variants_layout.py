@@ -62,7 +62,7 @@ def test_invalid_card_texts_raise_an_error(text: str, refuses: Refuses) -> None:
 
 def test_published_games_are_unique_and_name_their_sources() -> None:
     """Each has its own name, title and rules."""
-    assert len(VARIANTS) == 76 and tuple(THE_FIVE) == tuple(v.name for v in VARIANTS[:5])
+    assert tuple(THE_FIVE) == tuple(v.name for v in VARIANTS[:5])
     assert all(v.sources for v in VARIANTS)
     texts = ("name", "title", "sources", "aliases", "differs", "pysol_order")
     rules = [field.name for field in fields(Variant) if field.name not in texts]
@@ -185,11 +185,9 @@ def test_damaged_variants(data: Any) -> None:
 
 
 def test_an_unknown_name_raises_an_error(refuses: Refuses) -> None:
-    refuses(
-        lambda: get_variant("spider"), "'spider'", "one of the 76 games that python -m solitaire_env list"
-    )
+    refuses(lambda: get_variant("spider"), "'spider'", "games that python -m solitaire_env list")
     refuses(lambda: get_variant("klondyke"), "'klondyke'", "shows; closest: klondike")
-    refuses(lambda: get_variant("--"), "'--'", "one of the 76 games")
+    refuses(lambda: get_variant("--"), "'--'", "one of the ")
     refuses(lambda: get_variant(7), "is a int", "a name, a title or an alias")  # type: ignore[arg-type]
 
 
