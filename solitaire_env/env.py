@@ -288,7 +288,8 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
     the deal number, int64, and -1 for a game that did not start from one; :attr:`deal` names other deals too.
 
     ## Rewards
-    ``progress``: cards gone home in this step / all cards. ``win``: 1 at the win. ``progress+win``: both.
+    ``progress``: cards gone home in this step / cards that were not home at the deal. ``win``: 1 at the win.
+    ``progress+win``: both.
 
     ## Episode End
     Terminated when the game is won or stuck (no legal action). Truncated at the registered step limit and, if

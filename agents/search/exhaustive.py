@@ -66,7 +66,7 @@ def path_to_last(store: Store) -> tuple[int, ...]:
 
 
 @inner
-def enter(rules, state, b, keys, parent, action, store):  # type: ignore[no-untyped-def]
+def enter(rules, state, b, keys, parent, action, store):
     """Add a position that is not in the store yet; whether there was scratch."""
     slot, met = find(store.table, keys)
     if met:

@@ -49,7 +49,7 @@ def make_layer(rules: Any, candidates: int, slots: int) -> Layer:
 
 
 @inner
-def _meet(keys, layer):  # type: ignore[no-untyped-def]
+def _meet(keys, layer):
     """Whether a position is new; it is stored while at least a quarter of the slots is free."""
     slot, met = find(layer.table, keys)
     if not met and 4 * layer.counts[0] < 3 * layer.table.shape[0]:

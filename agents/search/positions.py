@@ -21,7 +21,7 @@ SALT_2: Final = np.uint64(0xD1B54A32D192ED03)
 
 
 @inner(wraps=True)
-def _mix(z):  # type: ignore[no-untyped-def]
+def _mix(z):
     """SplitMix64's output function: each bit of a uint64 changes half of the others."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -29,13 +29,13 @@ def _mix(z):  # type: ignore[no-untyped-def]
 
 
 @inner(wraps=True)
-def _grown(key, card):  # type: ignore[no-untyped-def]
+def _grown(key, card):
     """The key of a pile, or of the waste, with one more card."""
     return _mix(key + np.uint64(card))
 
 
 @inner(wraps=True)
-def _joined(rules, state, b, salt, piles, waste):  # type: ignore[no-untyped-def]
+def _joined(rules, state, b, salt, piles, waste):
     """The key of a position, from the sum of its piles' mixed keys and the key of its waste."""
     for cell in range(rules.row_cells, rules.row_cells + rules.cells):
         piles += _mix(salt ^ np.uint64(128 + state.rows[b, cell]))
@@ -52,7 +52,7 @@ def _joined(rules, state, b, salt, piles, waste):  # type: ignore[no-untyped-def
 
 
 @inner(wraps=True)
-def key_of(rules, state, b, salt):  # type: ignore[no-untyped-def]
+def key_of(rules, state, b, salt):
     """A 64-bit key of a position. Positions that differ only in the order of piles or cells share a key."""
     piles = np.uint64(0)
     for pile in range(rules.piles):
@@ -94,7 +94,7 @@ def make_trail(rules: Any) -> Trail:
 
 
 @inner
-def follow(rules, state, b, trail):  # type: ignore[no-untyped-def]
+def follow(rules, state, b, trail):
     """Write the trail of a position."""
     for pile in range(rules.piles):
         trail.piles[pile, 0, 0] = SALT
@@ -112,7 +112,7 @@ def follow(rules, state, b, trail):  # type: ignore[no-untyped-def]
 
 
 @inner(wraps=True)
-def keys_after(rules, state, before, b, trail):  # type: ignore[no-untyped-def]
+def keys_after(rules, state, before, b, trail):
     """Both keys of a position, from the trail of the one before it; the first is not 0.
 
     One move and safe autoplay lie between them: no pile, nor the waste, has first lost cards and then gained
@@ -143,7 +143,7 @@ def keys_after(rules, state, before, b, trail):  # type: ignore[no-untyped-def]
 
 
 @inner
-def find(table, keys):  # type: ignore[no-untyped-def]
+def find(table, keys):
     """The slot of a position in uint64 ``[slots, 2]``, a power of 2 of slots, and whether it is stored.
 
     Two positions are mistaken for each other if both keys, 128 bits, are equal: among 10**8 positions the

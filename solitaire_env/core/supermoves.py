@@ -102,7 +102,7 @@ def expand_rows(
 
 
 @inner
-def _add_single(strict, source, target, heights, singles, n):  # type: ignore[no-untyped-def]
+def _add_single(strict, source, target, heights, singles, n):
     """Add the move of a card onto a pile, or to it as a space; the new number of moves."""
     if heights[target]:
         singles[n] = tableau_action(strict, source, target, 1)
@@ -115,7 +115,7 @@ def _add_single(strict, source, target, heights, singles, n):  # type: ignore[no
 
 
 @inner
-def _carry(strict, scratch, cards, from_place, to_place, singles, n):  # type: ignore[no-untyped-def]
+def _carry(strict, scratch, cards, from_place, to_place, singles, n):
     """Carry cards without spaces: all but the deepest to cells, then onto it again."""
     source = scratch.places[from_place]
     for held in range(cards - 1):
@@ -135,7 +135,7 @@ def _carry(strict, scratch, cards, from_place, to_place, singles, n):  # type: i
 
 
 @inner
-def _set_task(task, cards, from_place, to_place, between):  # type: ignore[no-untyped-def]
+def _set_task(task, cards, from_place, to_place, between):
     task[TASK.cards] = cards
     task[TASK.source] = from_place
     task[TASK.target] = to_place
@@ -143,7 +143,7 @@ def _set_task(task, cards, from_place, to_place, between):  # type: ignore[no-un
 
 
 @inner
-def _read_room(strict, state, row, scratch):  # type: ignore[no-untyped-def]
+def _read_room(strict, state, row, scratch):
     """Store the heights of piles and the empty cells of a game; the number of empty cells."""
     for pile in range(strict.piles):
         scratch.heights[pile] = state.heights[row, pile]
@@ -155,7 +155,7 @@ def _read_room(strict, state, row, scratch):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _expand(rules, strict, state, row, action, scratch, singles):  # type: ignore[no-untyped-def]
+def _expand(rules, strict, state, row, action, scratch, singles):
     """Write the single moves of an action; their number.
 
     A sequence that is too long for the cells is carried in three parts: its end to a space, then the rest,

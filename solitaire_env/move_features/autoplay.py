@@ -27,13 +27,13 @@ def has_safe_moves(variant: Variant) -> bool:
 
 
 @inner
-def _lowest_of_suit(rules, state, b, suit):  # type: ignore[no-untyped-def]
+def _lowest_of_suit(rules, state, b, suit):
     """Number of cards on the lowest foundation of a suit; foundations of a suit are ordered fullest first."""
     return state.rows[b, rules.row_foundations + suit * rules.decks + rules.decks - 1]
 
 
 @inner
-def _is_safe(rules, state, b, source):  # type: ignore[no-untyped-def]
+def _is_safe(rules, state, b, source):
     """Whether the playable card of a source is safe to go home, if a foundation takes it."""
     card = state.tops[b, source]
     place = place_home(rules, state, b, card)

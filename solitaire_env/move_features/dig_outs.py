@@ -35,7 +35,7 @@ def planning_rules(rules: Rules, own_build: bool = False) -> Rules:
 
 
 @inner
-def send_all_home(rules, state, b):  # type: ignore[no-untyped-def]
+def send_all_home(rules, state, b):
     """Send all possible cards home, source by source, repeatedly; their number. Only moves cards."""
     gone = 0
     before = -1
@@ -51,7 +51,7 @@ def send_all_home(rules, state, b):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _target(rules, state, b, source, count):  # type: ignore[no-untyped-def]
+def _target(rules, state, b, source, count):
     """The pile that takes the last ``count`` cards of a source: the last one they fit onto, else the last
     space; -1 if there is none.
     """
@@ -78,7 +78,7 @@ def _target(rules, state, b, source, count):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _dig_out(rules, state, b, source, above):  # type: ignore[no-untyped-def]
+def _dig_out(rules, state, b, source, above):
     """Move the last ``above`` cards of a source away; whether that is possible. Only moves cards."""
     while above > 0:
         card = playable(rules, state, b, source)
@@ -101,7 +101,7 @@ def _dig_out(rules, state, b, source, above):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _cards_of(rules, state, b, source):  # type: ignore[no-untyped-def]
+def _cards_of(rules, state, b, source):
     """Start of a source's cards in the row, the first place to search, and the number of cards."""
     if source < rules.piles:
         return source * rules.pile_capacity, 0, state.heights[b, source]
@@ -110,7 +110,7 @@ def _cards_of(rules, state, b, source):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _write_round(rules, state, start, trial, best, keep, out):  # type: ignore[no-untyped-def]
+def _write_round(rules, state, start, trial, best, keep, out):
     """Dig out each next foundation card from the position in row ``start``; the number of dig-outs.
 
     With ``keep``, the position after the best one is stored in row ``best``. Copies of a card are dug out
@@ -152,7 +152,7 @@ def _write_round(rules, state, start, trial, best, keep, out):  # type: ignore[n
 
 
 @inner(inline=False)
-def write_dig_outs(rules, state, start, trial, best, out):  # type: ignore[no-untyped-def]
+def write_dig_outs(rules, state, start, trial, best, out):
     """Write rounds of dig-outs to ``out``, float32 ``[rounds * NUM_DIG]``.
 
     The first round starts from the cards in row ``start``, each further one from the position after the best

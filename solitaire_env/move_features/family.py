@@ -73,7 +73,7 @@ def family_rules(rules: Rules) -> npt.NDArray[np.float32]:
 
 
 @inner
-def _lies_face_down(rules, state, b, pile, place):  # type: ignore[no-untyped-def]
+def _lies_face_down(rules, state, b, pile, place):
     """Whether a card, counted from the base, is face down. The last card of a pile never is: if it is hidden,
     a move has just turned it up.
     """
@@ -82,7 +82,7 @@ def _lies_face_down(rules, state, b, pile, place):  # type: ignore[no-untyped-de
 
 
 @inner
-def _pile_tops_take(rules, state, b):  # type: ignore[no-untyped-def]
+def _pile_tops_take(rules, state, b):
     """The cards, as bits, that fit onto the playable card of a pile by the rules."""
     cards = 0
     for pile in range(rules.piles):
@@ -91,7 +91,7 @@ def _pile_tops_take(rules, state, b):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _write_piles(rules, state, b, out):  # type: ignore[no-untyped-def]
+def _write_piles(rules, state, b, out):
     """Face-down cards, and cards in order by the rules."""
     down = piles_down = joined = 0
     least = NONE_OVER
@@ -116,7 +116,7 @@ def _write_piles(rules, state, b, out):  # type: ignore[no-untyped-def]
 
 
 @inner(inline=False)
-def write_family(rules, state, b, drawn, unseen, constants, out):  # type: ignore[no-untyped-def]
+def write_family(rules, state, b, drawn, unseen, constants, out):
     """Write the features of a position and of the rules; clear those of a move.
 
     Parameters
@@ -149,7 +149,7 @@ def write_family(rules, state, b, drawn, unseen, constants, out):  # type: ignor
 
 
 @inner
-def _write_leaving(rules, state, b, source, stay, deepest, takes, out):  # type: ignore[no-untyped-def]
+def _write_leaving(rules, state, b, source, stay, deepest, takes, out):
     """Features of the pile that a move's cards leave."""
     base = source * rules.pile_capacity
     height = state.heights[b, source]
@@ -170,7 +170,7 @@ def _write_leaving(rules, state, b, source, stay, deepest, takes, out):  # type:
 
 
 @inner(inline=False)
-def write_family_move(rules, state, b, action, out):  # type: ignore[no-untyped-def]
+def write_family_move(rules, state, b, action, out):
     """Write the features of a legal action of the game in row ``b``, before it is played."""
     if action == 0 and rules.has_stock:
         out[FAMILY.drawn] = min(rules.draw, state.stock[b]) / 3

@@ -54,7 +54,7 @@ def make_passed(rules: Rules) -> Passed:
 
 
 @inner
-def _find(passed, position, most):  # type: ignore[no-untyped-def]
+def _find(passed, position, most):
     """Index of a stored position that reaches its end within ``most`` moves; -1 if there is none."""
     for place in range(passed.number[0]):
         if passed.sums[place] == position and passed.left[place] <= most:
@@ -63,7 +63,7 @@ def _find(passed, position, most):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _store(passed, position, made):  # type: ignore[no-untyped-def]
+def _store(passed, position, made):
     """Store a position while there is room; its ``left`` marks that its end is not known yet."""
     place = passed.number[0]
     if place < MOST_PASSED:
@@ -73,7 +73,7 @@ def _store(passed, position, made):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _finish(passed, first, end, made, cut):  # type: ignore[no-untyped-def]
+def _finish(passed, first, end, made, cut):
     """Finish the lookahead whose positions begin at ``first``.
 
     If it was cut off at the limit it is removed: from its positions, other lookaheads would get further.
@@ -86,7 +86,7 @@ def _finish(passed, first, end, made, cut):  # type: ignore[no-untyped-def]
 
 
 @inner
-def look_ahead(rules, state, events, b, move, weights, limit, scratch, passed):  # type: ignore[no-untyped-def]
+def look_ahead(rules, state, events, b, move, weights, limit, scratch, passed):
     """Follow the linear policy in a game, for at most ``limit`` moves, without those of safe autoplay.
 
     Parameters

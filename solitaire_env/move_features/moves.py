@@ -61,7 +61,7 @@ class View(NamedTuple):
 
 
 @inner
-def cards_in_sight(rules, state, b):  # type: ignore[no-untyped-def]
+def cards_in_sight(rules, state, b):
     """The playable cards of piles, and those of all sources, as sets."""
     on_piles = in_sight = 0
     for source in range(rules.sources):
@@ -72,7 +72,7 @@ def cards_in_sight(rules, state, b):  # type: ignore[no-untyped-def]
 
 
 @inner
-def lowest_foundation(rules, state, b):  # type: ignore[no-untyped-def]
+def lowest_foundation(rules, state, b):
     """Number of cards on the lowest foundation; foundations of a suit are ordered fullest first."""
     lowest = rules.ranks
     for suit in range(4):
@@ -82,13 +82,13 @@ def lowest_foundation(rules, state, b):  # type: ignore[no-untyped-def]
 
 
 @inner(inline=False)
-def cards_after_next(rules, state, b):  # type: ignore[no-untyped-def]
+def cards_after_next(rules, state, b):
     """The cards that go home right after the next foundation cards."""
     return cards_home_after(rules, state, b, 1)
 
 
 @inner
-def _nearness(rules, state, b, pile, next_cards, after):  # type: ignore[no-untyped-def]
+def _nearness(rules, state, b, pile, next_cards, after):
     """How near the end of a pile a next foundation card lies: 1 / its place, half for the card after one."""
     both = next_cards | after
     near = 0.0
@@ -106,7 +106,7 @@ def _nearness(rules, state, b, pile, next_cards, after):  # type: ignore[no-unty
 
 
 @inner
-def survey(rules, state, b, near):  # type: ignore[no-untyped-def]
+def survey(rules, state, b, near):
     """The view of a position; ``near`` gets how near the end of each pile a next foundation card lies."""
     next_cards = state.next_home[b]
     after = cards_after_next(rules, state, b)
@@ -121,20 +121,20 @@ def survey(rules, state, b, near):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _put(column, value, weights, out):  # type: ignore[no-untyped-def]
+def _put(column, value, weights, out):
     """Write a feature; return its part of the weighted sum."""
     out[column] = value
     return weights[column] * value
 
 
 @inner
-def _covers(rules, card, view):  # type: ignore[no-untyped-def]
+def _covers(rules, card, view):
     """Whether a card in sight fits onto a card."""
     return (view.in_sight & next_lower(rules, 1 << card)) != 0
 
 
 @inner
-def _home(rules, state, b, card, view, weights, out):  # type: ignore[no-untyped-def]
+def _home(rules, state, b, card, view, weights, out):
     """A card that goes home: ranks above the lowest foundation, and whether a card fits onto it."""
     score = _put(MOVE.home, 1.0, weights, out)
     ahead = place_home(rules, state, b, card) - view.lowest
@@ -143,7 +143,7 @@ def _home(rules, state, b, card, view, weights, out):  # type: ignore[no-untyped
 
 
 @inner(inline=False)
-def _worry(rules, state, b, suit, target, view, near, weights, out):  # type: ignore[no-untyped-def]
+def _worry(rules, state, b, suit, target, view, near, weights, out):
     """A card that worries back onto a pile: -1 for ``home``, as the reverse of that move."""
     card = last_home(rules, state, b, worrying_foundation(rules, state, b, suit, target))
     score = _put(MOVE.home, -1.0, weights, out)
@@ -154,7 +154,7 @@ def _worry(rules, state, b, suit, target, view, near, weights, out):  # type: ig
 
 
 @inner
-def _to_cell(rules, state, b, source, card, weights, out):  # type: ignore[no-untyped-def]
+def _to_cell(rules, state, b, source, card, weights, out):
     """A card that goes to a cell: its rank, and the remaining cells."""
     kind = MOVE.pile_to_cell if source < rules.piles else MOVE.waste_to_cell
     score = _put(kind, 1.0, weights, out)
@@ -163,7 +163,7 @@ def _to_cell(rules, state, b, source, card, weights, out):  # type: ignore[no-un
 
 
 @inner
-def _to_pile(rules, state, b, source, target, card, view, near, weights, out):  # type: ignore[no-untyped-def]
+def _to_pile(rules, state, b, source, target, card, view, near, weights, out):
     """Cards that go onto a pile: what fits onto the last, and the cards below them."""
     kind = MOVE.pile_to_pile
     if source >= rules.piles:
@@ -175,7 +175,7 @@ def _to_pile(rules, state, b, source, target, card, view, near, weights, out):  
 
 
 @inner
-def _to_space(rules, state, b, source, card, deepest, view, weights, out):  # type: ignore[no-untyped-def]
+def _to_space(rules, state, b, source, card, deepest, view, weights, out):
     """Cards that go to a space: what fits onto the last, the rank of the first, and the spaces left."""
     kind = MOVE.pile_to_space
     if source >= rules.piles:
@@ -187,7 +187,7 @@ def _to_space(rules, state, b, source, card, deepest, view, weights, out):  # ty
 
 
 @inner
-def _from_pile(  # type: ignore[no-untyped-def]
+def _from_pile(
     rules, state, b, source, stay, deepest, view, near, weights, out
 ):  # fmt: skip
     """The pile that cards leave: how many stay, and what the card under them can do."""
@@ -204,7 +204,7 @@ def _from_pile(  # type: ignore[no-untyped-def]
 
 
 @inner
-def _from_waste(rules, state, b, view, weights, out):  # type: ignore[no-untyped-def]
+def _from_waste(rules, state, b, view, weights, out):
     """The waste that a card leaves: the share of the stock left, and what the card under it can do."""
     score = _put(MOVE.waste_stock, state.stock[b] / rules.stock_capacity, weights, out)
     waste = state.waste[b]
@@ -216,7 +216,7 @@ def _from_waste(rules, state, b, view, weights, out):  # type: ignore[no-untyped
 
 
 @inner
-def measure(rules, state, b, action, view, near, weights, out):  # type: ignore[no-untyped-def]
+def measure(rules, state, b, action, view, near, weights, out):
     """Write the features of a legal action to ``out``; return their weighted sum.
 
     Features that do not apply are not written: clear ``out`` first.
@@ -262,7 +262,7 @@ def measure(rules, state, b, action, view, near, weights, out):  # type: ignore[
 
 
 @inner
-def score_moves(rules, state, b, weights, scratch):  # type: ignore[no-untyped-def]
+def score_moves(rules, state, b, weights, scratch):
     """Write the legal moves of a game in play and their scores to ``scratch``; return their number."""
     view = survey(rules, state, b, scratch.near)
     n = 0
@@ -275,7 +275,7 @@ def score_moves(rules, state, b, weights, scratch):  # type: ignore[no-untyped-d
 
 
 @inner
-def best_move(rules, state, b, weights, scratch):  # type: ignore[no-untyped-def]
+def best_move(rules, state, b, weights, scratch):
     """The action with the highest score in a game in play; the first of equal ones."""
     n = score_moves(rules, state, b, weights, scratch)
     best = 0
@@ -286,7 +286,7 @@ def best_move(rules, state, b, weights, scratch):  # type: ignore[no-untyped-def
 
 
 @inner
-def sort_by_score(n, scratch):  # type: ignore[no-untyped-def]
+def sort_by_score(n, scratch):
     """Write the indices of the first ``n`` actions to ``scratch.order``, the lowest score first; equal ones
     in the order of the actions.
     """

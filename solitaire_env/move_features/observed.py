@@ -12,7 +12,7 @@ GAME: Final = 0
 
 
 @inner
-def _stock_left(rules, observation):  # type: ignore[no-untyped-def]
+def _stock_left(rules, observation):
     """Number of cards in a hidden stock: all cards that are not seen."""
     left = observation[rules.row_stock_count] if rules.has_stock else 0
     if left == MAX_STOCK_COUNT:  # or more: the count stops there
@@ -25,7 +25,7 @@ def _stock_left(rules, observation):  # type: ignore[no-untyped-def]
 
 
 @inner
-def write_seen(rules, state, b, observation):  # type: ignore[no-untyped-def]
+def write_seen(rules, state, b, observation):
     """Write the position row of a ``cards`` observation; a hidden stock is filled with
     FACE_DOWN, which fits nowhere and goes to no foundation.
 
@@ -45,14 +45,14 @@ def write_seen(rules, state, b, observation):  # type: ignore[no-untyped-def]
 
 
 @inner(inline=False)
-def place_seen(rules, state, b, observation):  # type: ignore[no-untyped-def]
+def place_seen(rules, state, b, observation):
     """Set a game to the position of a ``cards`` observation (int8 ``[size]``)."""
     write_seen(rules, state, b, observation)
     derive(rules, state, b)
 
 
 @inner
-def place_cards(rules, state, b, observation):  # type: ignore[no-untyped-def]
+def place_cards(rules, state, b, observation):
     """The same without mask and status."""
     write_seen(rules, state, b, observation)
     derive_cards(rules, state, b)

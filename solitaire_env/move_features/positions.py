@@ -88,7 +88,7 @@ def make_notes(rules: Rules) -> Notes:
 
 
 @inner(inline=False)
-def note_unseen(rules, state, b, unseen):  # type: ignore[no-untyped-def]
+def note_unseen(rules, state, b, unseen):
     """Count the unseen cards: all except those of piles, waste, cells and foundations."""
     unseen[:] = rules.decks
     for place in range(rules.row_foundations):
@@ -117,7 +117,7 @@ def read_unseen(
 
 
 @inner(inline=False)
-def note_pile(rules, state, b, pile, out):  # type: ignore[no-untyped-def]
+def note_pile(rules, state, b, pile, out):
     """Note a pile: see :class:`PileColumns`."""
     out[:] = 0
     lowest = 99
@@ -163,7 +163,7 @@ class CardSets(NamedTuple):
 
 
 @inner
-def _find_sets(rules, state, b, drawn):  # type: ignore[no-untyped-def]
+def _find_sets(rules, state, b, drawn):
     next_cards = state.next_home[b]
     pack = (1 << (4 * rules.ranks + 4)) - 1
     on_piles, in_sight = cards_in_sight(rules, state, b)
@@ -176,7 +176,7 @@ def _find_sets(rules, state, b, drawn):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _number(cards):  # type: ignore[no-untyped-def]
+def _number(cards):
     """Number of cards in a set."""
     number = 0
     while cards:
@@ -189,7 +189,7 @@ def _number(cards):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _counts(rules, state, b, drawn, out):  # type: ignore[no-untyped-def]
+def _counts(rules, state, b, drawn, out):
     """Progress of the game: foundations, spaces, cells, stock and waste."""
     fullest = 0
     for suit in range(4):
@@ -205,7 +205,7 @@ def _counts(rules, state, b, drawn, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _piles(rules, state, b, piles, out):  # type: ignore[no-untyped-def]
+def _piles(rules, state, b, piles, out):
     """Features of single piles."""
     sequences = over_lower = over_lower_in_suit = from_king = highest = ranks = useful = 0
     for pile in range(rules.piles):
@@ -230,7 +230,7 @@ def _piles(rules, state, b, piles, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _measure_depths(rules, state, b, drawn, sets, depth):  # type: ignore[no-untyped-def]
+def _measure_depths(rules, state, b, drawn, sets, depth):
     """Number of cards above the next foundation cards, and above those after them, at most ``DEEP``."""
     for card in range(4, 4 + 4 * rules.ranks):
         depth[card] = DEEP
@@ -250,7 +250,7 @@ def _measure_depths(rules, state, b, drawn, sets, depth):  # type: ignore[no-unt
 
 
 @inner
-def _next_cards(sets, unseen, depth, out):  # type: ignore[no-untyped-def]
+def _next_cards(sets, unseen, depth, out):
     """Depth of the next foundation cards, and of the cards after them."""
     deep = after_deep = not_seen = 0
     nearest = DEEP
@@ -272,7 +272,7 @@ def _next_cards(sets, unseen, depth, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _blocked(rules, state, b, piles, sets, out):  # type: ignore[no-untyped-def]
+def _blocked(rules, state, b, piles, sets, out):
     """The sequences that fit nowhere, above next foundation cards, above those after them, in each pile."""
     free = state.spaces[b] + state.empty_cells[b]
     total = after_total = reachable = joinable = 0
@@ -316,7 +316,7 @@ def _blocked(rules, state, b, piles, sets, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _stock(rules, state, b, sets, unseen, out):  # type: ignore[no-untyped-def]
+def _stock(rules, state, b, sets, unseen, out):
     """What the next card of the stock can do, averaged over the unseen cards."""
     home = fits = 0.0
     left = state.stock[b]
@@ -341,7 +341,7 @@ def _stock(rules, state, b, sets, unseen, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _waste(rules, state, b, drawn, sets, drawn_home, drawn_fits, out):  # type: ignore[no-untyped-def]
+def _waste(rules, state, b, drawn, sets, drawn_home, drawn_fits, out):
     """What the cards of the waste can do, from its top; for a card just drawn, what it may do."""
     waste = state.waste[b]
     end = rules.row_waste + waste - 1
@@ -363,7 +363,7 @@ def _waste(rules, state, b, drawn, sets, drawn_home, drawn_fits, out):  # type: 
 
 
 @inner
-def _cells(rules, state, b, out):  # type: ignore[no-untyped-def]
+def _cells(rules, state, b, out):
     """How far the cards in cells are from going home."""
     gaps = 0
     for cell in range(rules.cells):
@@ -376,7 +376,7 @@ def _cells(rules, state, b, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _play(plans, state, sets, out):  # type: ignore[no-untyped-def]
+def _play(plans, state, sets, out):
     """Playable cards: those that go home, and those that fit; from the cards in row ``PLAN``."""
     go_home = _number(sets.in_sight & sets.next)
     chain = 0
@@ -389,7 +389,7 @@ def _play(plans, state, sets, out):  # type: ignore[no-untyped-def]
 
 
 @inner(inline=False)
-def write_plain(rules, plans, state, b, drawn, notes, out):  # type: ignore[no-untyped-def]
+def write_plain(rules, plans, state, b, drawn, notes, out):
     """Write the plain features of the position in row ``b`` of a state with ``ROWS`` rows; copy its cards to
     row ``PLAN``.
 

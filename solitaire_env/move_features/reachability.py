@@ -18,7 +18,7 @@ from solitaire_env.move_features.dig_outs import send_all_home
 
 
 @inner
-def _play_hand(rules, state, b, hand):  # type: ignore[no-untyped-def]
+def _play_hand(rules, state, b, hand):
     """Place an available card on each foundation that takes one; whether any was placed."""
     any_did = False
     for foundation in range(SUITS * rules.decks):
@@ -35,7 +35,7 @@ def _play_hand(rules, state, b, hand):  # type: ignore[no-untyped-def]
 
 
 @inner(inline=False)
-def write_reachability(rules, state, start, b, unseen, hand, out):  # type: ignore[no-untyped-def]
+def write_reachability(rules, state, start, b, unseen, hand, out):
     """Write the share of all cards that go home to ``out``, float32: with the unseen cards available; then
     with one more card of each pile and of the waste, and so on.
 

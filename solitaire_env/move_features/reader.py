@@ -223,13 +223,13 @@ def _make_scratch(rules: Rules) -> Scratch:
 
 
 @inner
-def is_legal(state, b, action):  # type: ignore[no-untyped-def]
+def is_legal(state, b, action):
     """Whether an action is legal; none is in a finished game, whose mask is all ones."""
     return state.status[b] == PLAYING and state.mask[b, action] != 0
 
 
 @inner
-def _write_moves(  # type: ignore[no-untyped-def]
+def _write_moves(
     rules, state, scratch, mask, trusted, game, first, weights, games, actions, moves
 ):  # fmt: skip
     """Write the moves of the game in row ``GAME`` from index ``first``; return where they end.
@@ -280,7 +280,7 @@ def _read_moves(
 
 
 @inner
-def _place_game(  # type: ignore[no-untyped-def]
+def _place_game(
     rules, state, scratch, notes, observation, mask, game, first, weights, games, actions, moves
 ):  # fmt: skip
     """Place a game in row ``GAME``, note its shared data, and write its moves; return where they end."""
@@ -294,13 +294,13 @@ def _place_game(  # type: ignore[no-untyped-def]
 
 
 @inner
-def cards_drawn(rules, state, action):  # type: ignore[no-untyped-def]
+def cards_drawn(rules, state, action):
     """Number of cards that an action in row ``GAME`` draws; 0 for other actions and ``NOTHING``."""
     return min(rules.draw, state.stock[GAME]) if action == 0 and rules.has_stock else 0
 
 
 @inner
-def _changes_unseen(rules, action):  # type: ignore[no-untyped-def]
+def _changes_unseen(rules, action):
     """Whether an action, not a draw, changes the unseen cards: a redeal hides the waste, and foundations of
     alternating colors hide the suits of their cards.
     """
@@ -308,7 +308,7 @@ def _changes_unseen(rules, action):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _make_move(rules, state, events, action, playing, notes):  # type: ignore[no-untyped-def]
+def _make_move(rules, state, events, action, playing, notes):
     """Make the move of an action, not a draw, from row ``GAME``, in row ``AFTER``; note the piles there.
 
     That row has mask and status only if the game is ``playing`` on from there.
@@ -336,7 +336,7 @@ def _make_move(rules, state, events, action, playing, notes):  # type: ignore[no
 
 
 @inner
-def _place_of(move, first, actions, moves, here):  # type: ignore[no-untyped-def]
+def _place_of(move, first, actions, moves, here):
     """The action of a move, and the output row for the position after it. Before the first move it is
     ``NOTHING``, for the position itself, with the output row ``here``.
     """
@@ -349,7 +349,7 @@ def _place_of(move, first, actions, moves, here):  # type: ignore[no-untyped-def
 
 
 @inner
-def _start_after(rules, state, action, here, out):  # type: ignore[no-untyped-def]
+def _start_after(rules, state, action, here, out):
     """Copy the features of the position itself to an action's output row; whether the action is legal."""
     if action < 0:
         return True
@@ -358,7 +358,7 @@ def _start_after(rules, state, action, here, out):  # type: ignore[no-untyped-de
 
 
 @inner
-def _read_end(rules, plans, state, notes, reach, out):  # type: ignore[no-untyped-def]
+def _read_end(rules, plans, state, notes, reach, out):
     """Write the features of the position in row ``AFTER`` at the end of a lookahead, and the number of cards
     that went home during it.
     """
@@ -372,7 +372,7 @@ def _read_end(rules, plans, state, notes, reach, out):  # type: ignore[no-untype
 
 
 @inner
-def _write_position(rules, plans, state, b, drawn, notes, size, out):  # type: ignore[no-untyped-def]
+def _write_position(rules, plans, state, b, drawn, notes, size, out):
     """Write the plain features of a position, its dig-outs up to column ``size``, and its reachability."""
     write_plain(rules, plans, state, b, drawn, notes, out[:NUM_PLAIN])
     write_dig_outs(plans, state, PLAN, TRIAL, BEST, out[NUM_PLAIN:size])

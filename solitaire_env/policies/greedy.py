@@ -62,7 +62,7 @@ class Greedy(Policy):
 
 
 @inner
-def _find_dig_pile(rules, state):  # type: ignore[no-untyped-def]
+def _find_dig_pile(rules, state):
     """The pile where a card that goes home lies under the fewest cards; -1 if there is none."""
     dig_pile = -1
     fewest = rules.pile_capacity
@@ -78,7 +78,7 @@ def _find_dig_pile(rules, state):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _score_from_pile(rules, state, source, target, count, dig_pile):  # type: ignore[no-untyped-def]
+def _score_from_pile(rules, state, source, target, count, dig_pile):
     """From a pile onto another or to a space: never cards off one that they fit onto; turning up a card
     counts like a space.
     """
@@ -93,7 +93,7 @@ def _score_from_pile(rules, state, source, target, count, dig_pile):  # type: ig
 
 
 @inner(inline=False)
-def _score(rules, state, action, dig_pile):  # type: ignore[no-untyped-def]
+def _score(rules, state, action, dig_pile):
     """The score of a legal action."""
     if action < rules.home_actions:
         return 350.0 if action == 0 else 5.0

@@ -421,7 +421,7 @@ def _normalize(rows: Annotated[Float64, "n size"], norm: Annotated[Float64, "2 s
 
 
 @inner
-def _sum(row, squared):  # type: ignore[no-untyped-def]
+def _sum(row, squared):
     """The sum of a row or of its squares, by four sums that the processor computes in parallel."""
     a = b = c = d = 0.0
     last = row.shape[0] - row.shape[0] % 4
