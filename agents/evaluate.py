@@ -24,6 +24,7 @@ from solitaire_env.benchmark import Track, result, score, split_deals
 from solitaire_env.core.variant import Build, Moves, Spaces
 from solitaire_env.evaluation.runner import NUM_ENVS
 from solitaire_env.registration import import_module_of
+from solitaire_env.util.command_line import parse
 from solitaire_env.util.files import write_json
 from solitaire_env.util.progress import ProgressLine
 
@@ -48,7 +49,7 @@ class Arguments:
     """House rule: cards that may fill a space."""
     json: Path | None = None
     """Write the summary to this file."""
-    games: Path | None = None
+    games: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Write every game to this JSON-lines file; games already in it are not played again."""
     transcripts: Path | None = None
     """Write every game as text to this folder, as it ends."""
@@ -69,9 +70,7 @@ class Arguments:
 
 def main(args: list[str] | None = None) -> int:
     """Run the command; its exit status."""
-    a = tyro.cli(
-        Arguments, args=args, prog="python -m agents.evaluate", config=(tyro.conf.FlagCreatePairsOff,)
-    )
+    a = parse(Arguments, args, "python -m agents.evaluate")
     kept = f" The games that ended are in {a.games}." if a.games else ""
     return run_command(lambda: run(a), f"Interrupted.{kept}")
 

@@ -29,6 +29,7 @@ from solitaire_env.evaluation import game_rules, wilson_interval
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.notation import action_text, parse_position
 from solitaire_env.registration import resolve_variant, step_limit
+from solitaire_env.util.command_line import parse
 from solitaire_env.util.files import append_text, locked, write_text
 from solitaire_env.util.progress import ProgressLine
 
@@ -251,7 +252,7 @@ def run(a: Arguments) -> int:
 
 def main(args: list[str] | None = None) -> int:
     """Run the command; its exit status."""
-    a = tyro.cli(Arguments, args=args, prog="python -m agents.solve", config=(tyro.conf.FlagCreatePairsOff,))
+    a = parse(Arguments, args, "python -m agents.solve")
     return run_command(lambda: run(a), INTERRUPTED)
 
 

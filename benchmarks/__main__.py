@@ -13,21 +13,20 @@ from datetime import date
 from itertools import chain
 from typing import Final
 
-import tyro
-
 from benchmarks import peers
 from benchmarks.chart import draw
 from benchmarks.parts import Arguments, make_parts
 from benchmarks.rounds import take_turns
 from benchmarks.speed import TIMED, machine
 from benchmarks.table import HEAD, markdown, short
+from solitaire_env.util.command_line import parse
 
 PROG: Final = "python -m benchmarks"
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the benchmarks that the command line selects, and print the table; the exit code."""
-    arguments = tyro.cli(Arguments, prog=PROG, args=args)
+    arguments = parse(Arguments, args, PROG)
     try:
         parts = make_parts(arguments)
         if arguments.out is not None:

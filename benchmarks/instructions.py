@@ -38,6 +38,7 @@ import tyro
 from benchmarks import GAMES
 from benchmarks.replay import CALLS, NUM_ENVS
 from solitaire_env.cli import print_table
+from solitaire_env.util.command_line import parse
 
 FIGURES: Final = Path(__file__).with_name("instructions.json")
 ROOT: Final = Path(__file__).parents[1]
@@ -134,7 +135,7 @@ def compare(counted: Mapping[str, float], figures: Mapping[str, int]) -> tuple[l
 
 def main(args: Sequence[str] | None = None) -> int:
     """Count, print the table, and compare or write the numbers; the exit code."""
-    arguments = tyro.cli(Arguments, prog="python -m benchmarks.instructions", args=args)
+    arguments = parse(Arguments, args, "python -m benchmarks.instructions")
     try:
         known = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
         counted = count()

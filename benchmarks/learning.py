@@ -21,10 +21,9 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-import tyro
-
 from benchmarks.speed import machine
 from benchmarks.table import markdown
+from solitaire_env.util.command_line import parse
 
 PROG: Final = "python -m benchmarks.learning"
 ROOT: Final = Path(__file__).parents[1]
@@ -84,7 +83,7 @@ def compare(config: str, arguments: Arguments) -> list[str]:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Measure and print the table; the exit status."""
-    arguments = tyro.cli(Arguments, prog=PROG, args=args)
+    arguments = parse(Arguments, args, PROG)
     rows = []
     try:
         for config in arguments.configs:

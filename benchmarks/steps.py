@@ -20,12 +20,11 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-import tyro
-
 from benchmarks.busy import busy_processes
 from benchmarks.speed import machine
 from benchmarks.table import markdown
 from solitaire_env.registration import env_id, env_variant
+from solitaire_env.util.command_line import parse
 from solitaire_env.util.progress import ProgressLine
 
 PROG: Final = "python -m benchmarks.steps"
@@ -138,7 +137,7 @@ def measure(arguments: Arguments, before: Player, now: Player) -> Iterator[list[
 
 def main(args: Sequence[str] | None = None) -> int:
     """Measure and print the table; the exit status."""
-    arguments = tyro.cli(Arguments, prog=PROG, args=args)
+    arguments = parse(Arguments, args, PROG)
     try:
         with (
             busy_processes(arguments.busy),

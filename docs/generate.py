@@ -270,7 +270,7 @@ def _helps(*words: str) -> Iterator[tuple[tuple[str, ...], str]]:
     """The help of a command, then those of its subcommands, which its usage lists in braces."""
     text = help_text(*words)
     yield words, text
-    listed = re.match(r"usage: .*? \{([a-z,-]+)\}(?: |\n)", text)
+    listed = re.match(r"usage: .* \[-h\] \{([a-z,-]+)\}\n", text)
     for name in COMMANDS if words == ("agents",) else listed[1].split(",") if listed else ():
         yield from _helps(*words, name)
 

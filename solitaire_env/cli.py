@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 
-import tyro
-from tyro.conf import FlagCreatePairsOff, Positional, UseAppendAction, arg
+from tyro.conf import Positional, UseAppendAction, arg
 
 from solitaire_env import __version__
 from solitaire_env.core.layout import action_layout
 from solitaire_env.registration import resolve_variant
+from solitaire_env.util.command_line import parse
 from solitaire_env.util.files import write_text
 from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant
 
@@ -31,10 +31,6 @@ _ABOUT: Final = "Solitaire games for people and programs. --version prints the v
 _RULES: Final = {"build": get_args(Build), "spaces": get_args(Spaces), "moves": get_args(Moves)}
 
 RuleText = Annotated[str | None, arg(metavar="RULE")]
-DealText = Annotated[str | None, arg(metavar="N")]
-PositionFile = Annotated[Path | None, arg(metavar="FILE")]
-PolicyName = Annotated[str, arg(metavar="NAME")]
-Flag = Annotated[bool, FlagCreatePairsOff]
 
 
 def _adviser(policy: str, variant: Variant, trust: bool) -> "Adviser":
@@ -66,9 +62,9 @@ class _Game:
 
 @dataclass(frozen=True)
 class _Start(_Game):
-    deal: DealText = None
+    deal: str | None = None
     """A deal number, or ms:N or pysol:N for another program's deal; by default a random one."""
-    position: PositionFile = None
+    position: Path | None = None
     """Start from the position text in this file."""
 
     def session(self, default: str | None = None) -> "Session":
@@ -131,9 +127,9 @@ class Rules(_Game):
 class Show(_Game):
     """Print the board of a deal."""
 
-    deal: Annotated[str, arg(metavar="N")] = "0"
+    deal: str = "0"
     """A deal number, or ms:N or pysol:N for another program's deal."""
-    text: Flag = False
+    text: bool = False
     """Print position text, including the stock's order."""
 
     def run(self) -> None:
@@ -150,9 +146,9 @@ class Play(_Start):
     with the mouse, use serve.
     """
 
-    policy: PolicyName = "greedy"
+    policy: str = "greedy"
     """Policy for hints: random, greedy, linear, shipped, search, a model folder, or module:Class."""
-    trust_model: Flag = False
+    trust_model: bool = False
     """Import the module of a custom network that a model folder names, which can run any code."""
 
     def run(self) -> None:
@@ -171,14 +167,14 @@ class Watch(_Start):
     is shown.
     """
 
-    policy: PolicyName = "greedy"
+    policy: str = "greedy"
     """Policy that plays: random, greedy, linear, shipped, search, a model folder such as runs/busy-aces-1, or
     module:Class."""
-    fps: Annotated[float, arg(metavar="F")] = 4.0
+    fps: float = 4.0
     """Moves per second."""
-    transcript: Annotated[Path | None, arg(metavar="FILE")] = None
+    transcript: Path | None = None
     """Write the transcript of the game, with the policy's thoughts, to this file."""
-    trust_model: Flag = False
+    trust_model: bool = False
     """Import the module of a custom network that a model folder names, which can run any code."""
 
     def run(self) -> None:
@@ -223,7 +219,7 @@ class Replay:
 
     game: Annotated[Positional[Path], arg(metavar="FILE")]
     """A transcript, or a run folder, for its best game."""
-    output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
+    output: Annotated[Path | None, arg(aliases=["-o"])] = None
     """File to write; by default next to the transcript, with the ending .html."""
 
     def run(self) -> None:
@@ -252,12 +248,12 @@ class Serve:
     allow_host: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="NAME")] = ()
     """A further host name of the server, such as that of a proxy in front of it; can be repeated. By
     default: localhost, the name in --host, and addresses."""
-    policy: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="NAME")] = ()
+    policy: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="POLICY")] = ()
     """A policy for hints and win rates besides greedy: linear, shipped, a model folder such as
     runs/busy-aces-1, or module:Class; can be repeated."""
     solver: Annotated[str | None, arg(metavar="MODULE:CLASS")] = None
     """Solver that decides whether a deal can be won, such as agents.search.solver:Solver."""
-    trust_model: Flag = False
+    trust_model: bool = False
     """Import the modules of custom networks that model folders name, which can run any code."""
 
     def run(self) -> None:
@@ -279,7 +275,7 @@ class Perft(_Start):
 
     depth: int = 4
     """Maximum number of actions in a line."""
-    divide: Flag = False
+    divide: bool = False
     """Count only the nodes at the maximum depth, for each legal action."""
 
     def run(self) -> None:
@@ -308,7 +304,7 @@ def main(args: Sequence[str] | None = None) -> int:
         print(f"solitaire-env {__version__}")
         return 0
     try:
-        tyro.cli(Command, prog=PROG, description=_ABOUT, args=args).run()
+        parse(Command, args, PROG, description=_ABOUT).run()
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader has closed the pipe. The rest of the buffer must not fail at exit.

@@ -48,6 +48,12 @@ def test_the_command_line_page_has_the_help_of_subcommands(generated: dict[Path,
     assert "usage: python -m agents.train" in page
 
 
+def test_the_help_of_every_command_is_in_words(generated: dict[Path, str]) -> None:
+    page = generated[generate.REFERENCE / "command-line.md"]
+    raw = r"\{None\}|\{\{|\b(STR|INT|FLOAT|BOOL|NONETYPE)\b|\(default: (None|False|)\)|--(\S+\.)?no-|\[\[|``"
+    assert not [line for line in page.splitlines() if re.search(raw, line) and "```" not in line]
+
+
 @pytest.mark.usefixtures("registered_games_removed")
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
 def test_examples_print_what_they_show(name: str) -> None:

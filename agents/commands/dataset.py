@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -36,6 +36,7 @@ from solitaire_env.policies.linear import has_weights
 from solitaire_env.policies.policy import Policy
 from solitaire_env.registration import resolve_variant, step_limit
 from solitaire_env.util.arguments import check_choice, check_count
+from solitaire_env.util.command_line import parse
 from solitaire_env.util.files import write_whole
 from solitaire_env.util.messages import one_line
 from solitaire_env.util.progress import ProgressLine
@@ -60,7 +61,7 @@ class Arguments:
     """GAME/SOURCE, such as busy-aces/expert. Sources: random, greedy, linear, expert (the shipped network),
     mixed (equal parts of random, linear or greedy, and expert), solver (winning lines, with the stock known).
     """
-    games: int = 10_000
+    games: Annotated[int, tyro.conf.arg(metavar="N")] = 10_000
     """Number of deals. Deals that the solver does not win, and games without a move, are left out."""
     first_deal: int = RESERVED_DEALS
     """The first deal. Lower ones are for evaluation."""
@@ -413,9 +414,7 @@ def run(a: Arguments) -> Any:
 
 def main(args: list[str] | None = None) -> int:
     """Run the command; its exit status."""
-    a = tyro.cli(
-        Arguments, args=args, prog="python -m agents dataset", config=(tyro.conf.FlagCreatePairsOff,)
-    )
+    a = parse(Arguments, args, "python -m agents dataset")
     return run_command(lambda: run(a) is None)
 
 

@@ -23,6 +23,7 @@ from solitaire_env.move_features.columns import MOVE_NAMES
 from solitaire_env.move_features.moves import make_move_scratch
 from solitaire_env.policies.linear import WEIGHTS
 from solitaire_env.registration import resolve_variant, step_limit
+from solitaire_env.util.command_line import parse
 from solitaire_env.util.files import read_json, write_json
 from solitaire_env.util.progress import ProgressLine
 
@@ -62,8 +63,9 @@ class Arguments:
     """Number of times that the distribution is fitted."""
     seed: int = 0
     """Seed of weights and deals."""
-    out: Path = WEIGHTS
-    """JSON file for the weights; those of other games in it are kept."""
+    out: Path | None = None
+    """JSON file for the weights; those of other games in it are kept. By default the package's own,
+    solitaire_env/policies/weights/linear.json."""
     quiet: bool = False
     """Hide the progress line."""
 
@@ -123,22 +125,18 @@ def run(a: Arguments) -> int:
     variant = resolve_variant(a.env)
     if variant.moves == "one card":
         variant = variant.with_rules(moves="supermove")
-    entries = read_json(a.out) if a.out.exists() else {}
+    out = a.out or WEIGHTS
+    entries = read_json(out) if out.exists() else {}
     entries[variant.name] = fit(variant, a)
-    write_json(a.out, dict(sorted(entries.items())))
-    print(f"weights for {env_id(variant)} in {a.out}")
+    write_json(out, dict(sorted(entries.items())))
+    print(f"weights for {env_id(variant)} in {out}")
     print(f"next: python -m agents.evaluate --policy linear --env {env_id(variant)}")
     return 0
 
 
 def main(args: list[str] | None = None) -> int:
     """Run the command; its exit status."""
-    a = tyro.cli(
-        Arguments,
-        args=args,
-        prog="python -m agents fit-linear",
-        config=(tyro.conf.FlagCreatePairsOff,),
-    )
+    a = parse(Arguments, args, "python -m agents fit-linear")
     return run_command(lambda: run(a), "Interrupted. Nothing was written.")
 
 

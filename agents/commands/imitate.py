@@ -27,8 +27,10 @@ class Arguments:
     """Clone a player from transcripts of its games."""
 
     config: Annotated[TrainConfig, tyro.conf.arg(name="")]
-    transcripts: tyro.conf.Positional[tuple[Path, ...]] = ()
-    """Transcripts, and folders of them (``*.txt``)."""
+    transcripts: Annotated[
+        tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="TRANSCRIPT...")
+    ] = ()
+    """Transcripts, and folders of them (*.txt)."""
     runs: Path = Path("runs")
     """Folder in which run folders are made."""
     epochs: int = 20

@@ -35,6 +35,7 @@ from solitaire_env.policies import linear, shipped
 from solitaire_env.policies.model_files import read_card
 from solitaire_env.policies.network import KIND
 from solitaire_env.registration import env_variant
+from solitaire_env.util.command_line import parse
 from solitaire_env.util.cores import processor
 from solitaire_env.util.files import model_folder, read_json, write_text
 from solitaire_env.util.messages import shown
@@ -59,6 +60,7 @@ class Add:
     """Play deals with a policy, time it, and store the games in a table of results."""
 
     table: tyro.conf.Positional[Literal["leaderboard", "search", "ablations", "family"]]
+    """Table of results."""
     entry: tyro.conf.Positional[str]
     """Entry of the table: GAME/NAME on the leaderboard; GAME/BUDGET of a search; ABLATION/NUMBER of a
     training, whose number 1 is the baseline; NAME of a policy that plays every game, for family."""
@@ -86,9 +88,9 @@ class Replay:
     """Play stored games of the leaderboard again; the exit status is 1 if one of them differs."""
 
     entry: tyro.conf.Positional[str]
-    """GAME/NAME."""
+    """Entry of the leaderboard, GAME/NAME, such as busy-aces/shipped."""
     policy: str | None = None
-    """Policy, as in agents.evaluate; by default the entry's name."""
+    """Policy, as in agents.evaluate. (default: the entry's name)"""
     deals: str = "0:1000"
     """Deals: N, FIRST:END, or several with commas."""
     num_envs: int = stored.TIMED_ENVS
@@ -276,11 +278,8 @@ def write(a: Write | Check) -> int:
 
 def main(args: list[str] | None = None) -> int:
     """Run the command; its exit status."""
-    a: Add | Replay | Write | Check = tyro.cli(
-        Add | Replay | Write | Check,
-        args=args,
-        prog="python -m agents leaderboard",
-        config=(tyro.conf.FlagCreatePairsOff,),
+    a: Add | Replay | Write | Check = parse(
+        Add | Replay | Write | Check, args, "python -m agents leaderboard"
     )
     commands: dict[type, Any] = {Add: add, Replay: replay, Write: write, Check: write}
     return run_command(lambda: int(commands[type(a)](a)), INTERRUPTED)

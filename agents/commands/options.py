@@ -6,13 +6,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
-import tyro
 from pydantic import ValidationError
 from tyro.constructors import PrimitiveConstructorSpec
 
 from agents.config import RESUMABLE, ConfigError, TrainConfig, explain
 from agents.runs.config_files import load_config
 from solitaire_env.registration import import_module_of
+from solitaire_env.util.command_line import parse
 from solitaire_env.util.messages import shown
 
 Options = TypeVar("Options")
@@ -33,7 +33,7 @@ EXAMPLE: Final = "configs/default.yaml"
 """A configuration file."""
 ABOUT_CONFIG: Final = (
     "CONFIG is a YAML file with the environment, and the keys below that differ from their defaults, such as "
-    f"{EXAMPLE}. Options replace its keys."
+    f"{EXAMPLE}. Options replace its keys; None stands for null."
 )
 INTERRUPTED: Final = "Interrupted. Stored games are kept. Run the same command to resume."
 """Message at Ctrl-C of commands that store the result of each game."""
@@ -88,13 +88,13 @@ def parse_options(args: list[str], kind: Callable[[TrainConfig], Options], prog:
     import_module_of(value_of(rest, "--env") or "")
     try:
         default = kind(config)
-        options = tyro.cli(
+        about = f"{type(default).__doc__}\n\n{ABOUT_CONFIG}"
+        options: Options = parse(
             type(default),
-            args=rest,
+            rest,
+            prog,
             default=default,
-            prog=prog,
-            description=f"{type(default).__doc__}\n\n{ABOUT_CONFIG}",
-            config=(tyro.conf.FlagCreatePairsOff,),
+            description=about,
         )
     except ValidationError as error:
         raise explain(error, "command line") from None

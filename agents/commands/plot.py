@@ -12,6 +12,7 @@ import tyro
 
 from agents.commands.options import run_command
 from agents.reports.plots import plot
+from solitaire_env.util.command_line import parse
 
 
 @dataclass
@@ -38,7 +39,7 @@ def run(a: Arguments) -> int:
 
 def main(args: list[str] | None = None) -> int:
     """Run the command; its exit status."""
-    a = tyro.cli(Arguments, args=args, prog="python -m agents plot", config=(tyro.conf.FlagCreatePairsOff,))
+    a = parse(Arguments, args, "python -m agents plot")
     return run_command(lambda: run(a))
 
 

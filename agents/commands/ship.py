@@ -21,6 +21,7 @@ from solitaire_env import get_variant
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.policies import shipped
 from solitaire_env.policies.model_files import CARD, WEIGHTS
+from solitaire_env.util.command_line import parse
 from solitaire_env.util.files import read_json, write_json, write_text
 from solitaire_env.util.messages import shown
 
@@ -111,7 +112,7 @@ def _ship_earlier(source: Path, target: Path) -> None:
 
 def main(args: list[str] | None = None) -> int:
     """Run the command; its exit status."""
-    a = tyro.cli(Arguments, args=args, prog="python -m agents ship", config=(tyro.conf.FlagCreatePairsOff,))
+    a = parse(Arguments, args, "python -m agents ship")
 
     def run() -> int:
         game = ship(a.run, force=a.force)

@@ -1,0 +1,115 @@
+"""Command lines: tyro parses the options, with help in plain words."""
+
+from collections.abc import Sequence
+from dataclasses import is_dataclass, replace
+from pathlib import Path
+from types import NoneType
+from typing import Annotated, Any, Final, Literal, TypeVar, get_args, get_origin
+
+import tyro
+from tyro.conf import FlagCreatePairsOff, arg
+from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructFieldSpec, StructTypeInfo
+
+Options = TypeVar("Options")
+
+METAVARS: Final = {
+    "against": "FOLDER",
+    "dataset": "GAME/SOURCE",
+    "deal": "DEAL",
+    "deals": "DEALS",
+    "device": "DEVICE",
+    "entry": "ENTRY",
+    "env": "GAME",
+    "games": "GAMES",
+    "host": "ADDRESS",
+    "init_from": "FOLDER",
+    "made": "SENTENCE",
+    "memory": "MB",
+    "milliseconds": "MILLISECONDS",
+    "minutes": "MINUTES",
+    "network": "NETWORK",
+    "policy": "POLICY",
+    "port": "PORT",
+    "position": "FILE",
+    "prior": "NETWORK",
+    "ray": "[ADDRESS]",
+    "resume": "FOLDER",
+    "run": "FOLDER",
+    "runs": "FOLDER",
+    "seconds": "SECONDS",
+    "split": "SPLIT",
+    "steps": "STEPS",
+    "study": "FILE",
+    "transcript": "FILE",
+    "transcripts": "FOLDER",
+    "wandb": "PROJECT",
+}
+"""What the value of an option is, or its unit, by the option's name or its last word."""
+KINDS: Final = {int: "N", float: "X", str: "TEXT", Path: "FILE"}
+"""What the value of any other option is, by its type."""
+
+
+def parse(kind: Any, args: Sequence[str] | None, prog: str, **more: Any) -> Any:
+    """Parse a command line, by default the program's own, as a dataclass or one of several.
+
+    ``--help`` and wrong options end the program. ``more`` are further arguments of ``tyro.cli``.
+    """
+    return tyro.cli(kind, args=args, prog=prog, config=(FlagCreatePairsOff,), registry=_registry(), **more)
+
+
+def metavar(name: str, kind: Any) -> str | None:
+    """What stands for the value of an option in its help; None for a flag, which has no value."""
+    if get_origin(kind) is Annotated:
+        return metavar(name, get_args(kind)[0])
+    if kind is bool or is_dataclass(kind):
+        return None
+    parts = [part for part in get_args(kind) if part not in (NoneType, ...)]
+    if get_origin(kind) is Literal:
+        quoted = (f'"{part}"' if " " in str(part) else str(part) for part in parts)
+        return f"{{{','.join(quoted)}}}"
+    if get_origin(kind) in (list, tuple):
+        return f"[{metavar(name, parts[0])} ...]"
+    if parts:
+        return metavar(name, parts[0])
+    return METAVARS.get(name) or METAVARS.get(name.rpartition("_")[2]) or KINDS[kind]
+
+
+def _default(text: str) -> str:
+    """The default of an option in its help; empty if the option does nothing unless it is given."""
+    return "" if text in ("", "None", "False") else f"(default: {text})"
+
+
+def _registry() -> ConstructorRegistry:
+    """The rule of tyro for dataclasses, with our words for each option that has none of its own."""
+    registry = ConstructorRegistry()
+    is_inside = False
+
+    @registry.struct_rule
+    def rule(info: StructTypeInfo) -> StructConstructorSpec | None:
+        nonlocal is_inside
+        if is_inside or not is_dataclass(info.type):
+            return None
+        is_inside = True
+        try:
+            spec = ConstructorRegistry.get_struct_spec(info)
+        finally:
+            is_inside = False
+        if not isinstance(spec, StructConstructorSpec):
+            return None
+        return replace(spec, fields=tuple(map(_in_words, spec.fields)))
+
+    return registry
+
+
+def _in_words(field: StructFieldSpec) -> StructFieldSpec:
+    """An option with our words; what its own type says about it comes later and replaces them."""
+    kind, *own = get_args(field.type) if get_origin(field.type) is Annotated else (field.type,)
+    words = arg(metavar=metavar(field.name, kind), help_behavior_hint=_default)
+
+    def text() -> str:
+        """The docstring, without its line breaks."""
+        found = field.helptext() if callable(field.helptext) else field.helptext
+        return " ".join((found or "").split())
+
+    annotated: Any = Annotated[(kind, words, *own)]
+    return replace(field, type=annotated, helptext=text)
