@@ -4,7 +4,18 @@ Commands: ``python -m agents.train``, ``agents.evaluate``, ``agents.solve``, and
 """
 
 import os
+import sys
+from importlib.util import find_spec
 
 # torch reads it when it is imported. A waiting OpenMP thread spins for a moment, then sleeps. With the
 # default, 30 times that moment, two threads took five to twenty times as long beside other busy processes.
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+
+# Python names the program so while it looks for the module of `python -m agents...`. All commands need these.
+if sys.argv[:1] == ["-m"]:
+    for package in ("pydantic", "yaml"):
+        if find_spec(package) is None:
+            from solitaire_env.util.messages import not_installed
+
+            print(f"error: {not_installed('agents', package)}", file=sys.stderr)
+            sys.exit(2)

@@ -22,8 +22,10 @@ def main(args: list[str] | None = None) -> int:
     """Run a command; its exit status."""
     args = list(sys.argv[1:] if args is None else args)
     if args and args[0] in COMMANDS:
-        status: int = import_module(COMMANDS[args[0]][0]).main(args[1:])
-        return status
+        from agents.commands.options import run_command
+
+        command, rest = COMMANDS[args[0]][0], args[1:]
+        return run_command(lambda: import_module(command).main(rest))
     usage = "\n".join(f"  {name:<16}{what}" for name, (_, what) in COMMANDS.items())
     usage = f"usage: python -m agents COMMAND [OPTIONS]\n\n{usage}\n\nEach takes --help."
     if args in (["--help"], ["-h"]):

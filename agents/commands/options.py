@@ -13,7 +13,7 @@ from agents.config import RESUMABLE, ConfigError, TrainConfig, explain
 from agents.runs.config_files import load_config
 from solitaire_env.registration import import_module_of
 from solitaire_env.util.command_line import parse
-from solitaire_env.util.messages import shown
+from solitaire_env.util.messages import not_installed, shown
 
 Options = TypeVar("Options")
 
@@ -51,6 +51,9 @@ def run_command(run: Callable[[], int], message: str | Callable[[], str] = "Inte
     """
     try:
         return run()
+    except ModuleNotFoundError as error:
+        print(f"error: {not_installed('this command', error.name)}", file=sys.stderr)
+        return 2
     except (ValueError, OSError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

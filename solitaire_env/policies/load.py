@@ -19,7 +19,7 @@ from solitaire_env.policies.random import Random
 from solitaire_env.policies.shipped import load_shipped
 from solitaire_env.registration import resolve_variant
 from solitaire_env.util.arguments import check_kind
-from solitaire_env.util.messages import one_line, shown
+from solitaire_env.util.messages import not_installed, one_line, shown
 
 BUILT_IN: Final[dict[str, Callable[[GameSpec], Policy]]] = {
     "random": Random,
@@ -134,12 +134,16 @@ def trust_folder(name: str) -> None:
 
 def _from_agents(function: str) -> Callable[..., Any]:
     """A function of ``agents.policies``."""
-    if not AGENTS.is_file():
-        raise ValueError(f"{function} is in the folder 'agents': run from a checkout of the project")
-    try:
-        return getattr(import_module("agents.policies"), function)  # type: ignore[no-any-return]
-    except ImportError as error:
-        raise ValueError(f"{function} needs {one_line(error)}: install the extra 'train'") from None
+
+    def call(*args: Any) -> Any:
+        if not AGENTS.is_file():
+            raise ValueError("search and networks in torch need the folder 'agents' of a checkout")
+        try:
+            return getattr(import_module("agents.policies"), function)(*args)
+        except ModuleNotFoundError as error:
+            raise ValueError(not_installed("the folder 'agents'", error.name)) from None
+
+    return call
 
 
 def _is_folder(text: str) -> bool:

@@ -54,6 +54,11 @@ def one_of_many(value: object, names: Mapping[str, str], what: str) -> str:
     return f"allowed: one of the {count} {what} that python -m solitaire_env list shows{nearest}"
 
 
+def not_installed(what: str, package: str | None, extra: str = "train") -> str:
+    """The error of a missing package, with the command that installs it in a clone of the project."""
+    return f"{what} needs {package}, which is not installed: pip install -e '.[{extra}]'"
+
+
 def quiet() -> bool:
     """Whether notices are off: ``SOLITAIRE_ENV_QUIET`` is set and not 0, or there is no stderr."""
     no_stderr = getattr(sys, "stderr", None) is None  # a program without a console on Windows
