@@ -6,10 +6,10 @@ Games won and cards home, of the last 1,000 games, against steps: a line for eac
 import csv
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import cycle
 from pathlib import Path
+from textwrap import fill
 from typing import Any, Final
 
 from agents.config import TrainConfig
@@ -107,26 +107,43 @@ def new_figure(height: float) -> Any:
     return figure
 
 
+def labels(runs: Sequence[Run]) -> list[str]:
+    """The name of each run's folder, and the keys of the configurations that differ between the runs."""
+    names = [run.folder.name for run in runs]
+    if len({*names}) < len(names):
+        names = [str(run.folder) for run in runs]
+    configs = [{**asdict(run.config), "env": None} for run in runs]  # a game's name and its id are alike
+    differ = [key for key in configs[0] if any(config[key] != configs[0][key] for config in configs)]
+    texts = [", ".join(f"{key} {one_line(config[key], 30)}" for key in differ) for config in configs]
+    return [fill(f"{name}: {text}" if text else name, 100) for name, text in zip(names, texts, strict=True)]
+
+
 def draw_curve(runs: Sequence[Run]) -> Any:
-    """Learning curves: a row per game, games won on the left, cards home on the right."""
+    """Learning curves: a row per game, games won on the left, cards home on the right, the runs below."""
     by_game: dict[str, list[Run]] = {}
     for run in runs:
         by_game.setdefault(run.config.title, []).append(run)
-    figure = new_figure(0.5 + 2.9 * len(by_game))
-    rows = figure.subplots(len(by_game), 2, squeeze=False)
-    for (title, of_game), (left, right) in zip(sorted(by_game.items()), rows, strict=True):
-        for color, run in zip(cycle(COLORS), of_game, strict=False):
-            for axes, column, scale in ((left, "win_rate", 100), (right, "cards_home", 1)):
-                steps = [row["steps"] / 1e6 for row in run.curve]
-                # With a mark, to show curves of one point.
-                style: dict[str, Any] = {"color": color, "marker": "o" if len(steps) == 1 else ""}
-                axes.plot(steps, [scale * row[column] for row in run.curve], label=run.folder.name, **style)
+    legends = {title: labels(of_game) for title, of_game in by_game.items()}
+    heights = [3.4 + 0.17 * "\n".join(texts).count("\n") for texts in legends.values()]
+    figure = new_figure(sum(heights))
+    parts = figure.subfigures(len(by_game), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for part, (title, of_game) in zip(parts, by_game.items(), strict=True):
+        left, right = part.subplots(1, 2)
+        for place, (run, label) in enumerate(zip(of_game, legends[title], strict=True)):
+            style: dict[str, Any] = {
+                "color": COLORS[place % len(COLORS)],
+                "linestyle": ("-", "--", ":")[place // len(COLORS) % 3],
+                "marker": "o" if len(run.curve) == 1 else "",  # to show curves of one point
+            }
+            steps = [row["steps"] / 1e6 for row in run.curve]
+            left.plot(steps, [100 * row["win_rate"] for row in run.curve], label=label, **style)
+            right.plot(steps, [row["cards_home"] for row in run.curve], **style)
         left.set(title=title, xlabel="million steps", ylabel="games won, % of the last 1,000")
         right.set(xlabel="million steps", ylabel="cards home, mean of the last 1,000")
         for axes in (left, right):
             axes.set_xlim(left=0)
             axes.set_ylim(0, max(5, axes.get_ylim()[1]))
-        right.legend(loc="lower right")
+        part.legend(loc="outside lower left", fontsize=9)
     return figure
 
 
