@@ -81,6 +81,7 @@ def test_network_sizes_depend_on_the_network() -> None:
         ("busy-aces: {hidden: [64, 0]}", ["hidden.1 is 0", "greater than or equal to 1"]),
         ("busy-aces: {device: abacus}", ["device is 'abacus'", "cpu"]),
         ("busy-aces: {wandb: 'team/project'}", ["wandb is 'team/project'", "without /"]),
+        ("busy-aces: {wandb: [a, b]}", ["wandb is ['a', 'b']", "string"]),
         ("busy-aces: {init_from: 'runs/a,,runs/b'}", ["init_from is 'runs/a,,runs/b'", "commas"]),
         ("busy-aces: {network: wise}", ["network is 'wise'", "'moves', 'mlp', or module:Class"]),
         # Contradictions.
