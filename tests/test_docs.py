@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import doctest
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import gymnasium as gym
 import pytest
 
 from docs import generate
-from solitaire_env import __version__, variants
+from solitaire_env import __version__, cli, variants
+from solitaire_env.core.variant import Build, Moves, Spaces
 
 ROOT = generate.DOCS.parent
 GAMES = generate.REFERENCE / "games.md"
@@ -20,6 +25,7 @@ PAGES = sorted(
     for path in (*ROOT.glob("*.md"), *generate.DOCS.rglob("*.md"))
     if not {"_build", "games"} & set(path.parts)
 )
+TUTORIALS = [name for name in PAGES if name == "README.md" or name.startswith("docs/tutorials/")]
 WITH_EXAMPLES = [name for name in PAGES if ">>> " in (ROOT / name).read_text(encoding="utf-8")]
 
 
@@ -54,10 +60,84 @@ def test_the_help_of_every_command_is_in_words(generated: dict[Path, str]) -> No
     assert not [line for line in page.splitlines() if re.search(raw, line) and "```" not in line]
 
 
+NOT_RUN = {
+    r"^(make|pip install) ": "installs packages",
+    r"^python -m solitaire_env serve": "runs until Ctrl-C",
+    r"agents\.train ": "takes minutes: tests/agents/test_next_commands.py trains",
+    r" runs/busy-aces-1\b": "needs such a training",
+    r"agents\.evaluate .*--deals 0:1000$": "takes a minute",
+    r"agents\.evaluate --policy search": "takes minutes",
+    r"agents dataset ": "takes minutes, and needs Minari",
+}
+"""Commands of the README and the tutorials that no test runs as printed, and why."""
+
+
+def write_files(text: str, folder: Path) -> None:
+    """Write the files that a page shows, blocks of code with a caption."""
+    for name, lines in re.findall(r"^```\{code-block\} \w+\n:caption: (\S+)\n\n(.*?)^```", text, re.M | re.S):
+        (folder / name).write_text(lines)
+
+
+def commands(text: str) -> list[str]:
+    """The shell commands of a page, without comments: in blocks, and in the cells of tables."""
+    blocks = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)).replace("\\\n", " ")
+    cells = [
+        cell for line in text.splitlines() if line[:1] == "|" for cell in re.findall("`(python .+?)`", line)
+    ]
+    lines = [re.sub(r"\s+# .*", "", line) for line in blocks.splitlines()]
+    return [line for line in lines if line] + cells
+
+
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_shell_commands_of_tutorials_run_as_printed(name: str, tmp_path: Path) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    write_files(text, tmp_path)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for command in commands(text):
+        if any(re.search(pattern, command) for pattern in NOT_RUN):
+            continue
+        done = subprocess.run(
+            command, shell=True, cwd=tmp_path, env=os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0 and done.stdout, f"{command}\n{done.stderr}"
+
+
+def test_commands_that_are_not_run_are_listed_once() -> None:
+    printed = [line for name in TUTORIALS for line in commands((ROOT / name).read_text(encoding="utf-8"))]
+    for pattern in NOT_RUN:
+        assert any(re.search(pattern, command) for command in printed), pattern
+    assert sum(not any(re.search(pattern, line) for pattern in NOT_RUN) for line in printed) > 15
+
+
+@pytest.mark.parametrize("name", ["docs/tutorials/play-and-watch.md", "docs/how-to/pictures-and-videos.md"])
+def test_watch_shows_the_move_of_the_page(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [sample] = re.findall(
+        r"^```\n(shipped, move .*?)^```", (ROOT / name).read_text(encoding="utf-8"), re.M | re.S
+    )
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert cli.main(["watch", "busy-aces", "--policy", "shipped", "--deal", "29", "--fps", "1000"]) == 0
+    frames = re.sub(r"\033\[\??\d*[A-Za-z]", "", capsys.readouterr().out).replace("\r", "")
+    assert sample.strip() in frames
+
+
+@pytest.mark.parametrize("rule", [Build, Spaces, Moves], ids=["build", "spaces", "moves"])
+def test_the_page_of_environments_has_every_house_rule(rule: object) -> None:
+    rows = (generate.REFERENCE / "environments.md").read_text(encoding="utf-8").splitlines()
+    assert any(all(f'`"{word}"`' in row for word in get_args(rule)) for row in rows), get_args(rule)
+
+
 @pytest.mark.usefixtures("registered_games_removed")
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
-def test_examples_print_what_they_show(name: str) -> None:
+def test_examples_print_what_they_show(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
+    write_files(text, tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "my_games", raising=False)
     test = doctest.DocTestParser().get_doctest(text, {}, name, name, 0)
     report: list[str] = []
     failed, _ = doctest.DocTestRunner(verbose=False).run(test, out=report.append)
