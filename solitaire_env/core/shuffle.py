@@ -33,7 +33,7 @@ class Deals(NamedTuple):
     streams: Annotated[UInt64, "deals"]
     """State of each game's stream of deal numbers ``[batch]``."""
     numbers: Annotated[Int64, "deals"]
-    """The deal number of each game ``[batch]``; 0 if it did not start from one."""
+    """The deal number of each game ``[batch]``; -1 if it did not start from one."""
     shuffles: Annotated[UInt64, "deals"]
     """Scratch array: states of the shuffling generators ``[batch]``."""
     orders: Annotated[Int8, "deals rules.cards"]
