@@ -15,7 +15,7 @@ from typing import Annotated
 import tyro
 
 from agents.cluster import connect, require_ray
-from agents.commands.options import RayAddress, parse_options, run_command
+from agents.commands.options import RayAddress, next_commands, parse_options, run_command, trust_option
 from agents.config import TrainConfig
 from agents.runs.folders import new_run
 from agents.runs.tracking import check_wandb, tracked
@@ -54,17 +54,14 @@ def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) 
         ended = _learn(a, config, run, resume=resume)
     plot([run], run / "curve.png")
     if not ended:
-        trust = " --trust-model" if ":" in f"{config.network}{config.env}" else ""
-        print(f"Interrupted. To resume, run: python -m agents.train --resume {run}{trust}", file=sys.stderr)
+        command = f"python -m agents.train --resume {run}{trust_option(config)}"
+        print(f"Interrupted. To resume, run: {command}", file=sys.stderr)
         return 130
     table = (compare_family if config.is_family else compare)(config, run, quiet=quiet)
     print(table)
     print(f"\nrun folder      {run}")
     if not config.is_family:
-        game = config.env if ":" in config.env else config.variant.name
-        trust = " --trust-model" if ":" in config.network else ""
-        print(f"\nnext: python -m agents.evaluate --policy {run} --env {game} --deals 1000:2000{trust}")
-        print(f"      python -m solitaire_env watch {game} --policy {run}{trust}")
+        print("\nnext:", "\n      ".join(next_commands(config, run, "1000:2000")))
     return 0
 
 

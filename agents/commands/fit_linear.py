@@ -4,6 +4,7 @@ Uses the cross-entropy method (Rubinstein, 1999): draw many sets of weights from
 the distribution to the best of them, and repeat.
 """
 
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -130,7 +131,7 @@ def run(a: Arguments) -> int:
     entries[variant.name] = fit(variant, a)
     write_json(out, dict(sorted(entries.items())))
     print(f"weights for {env_id(variant)} in {out}")
-    print(f"next: python -m agents.evaluate --policy linear --env {env_id(variant)}")
+    print(f"next: python -m agents.evaluate --policy linear --env {shlex.quote(a.env)}")
     return 0
 
 

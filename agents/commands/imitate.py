@@ -14,10 +14,9 @@ from typing import Annotated
 
 import tyro
 
-from agents.commands.options import parse_options, run_command
+from agents.commands.options import next_commands, parse_options, run_command, trust_option
 from agents.config import TrainConfig
 from agents.runs.folders import new_run
-from solitaire_env import env_id
 from solitaire_env.util.files import write_json
 from solitaire_env.util.progress import ProgressLine
 
@@ -76,12 +75,13 @@ def imitate(a: Arguments) -> int:
     scores = imitation.learn(config, positions, run / "model", epochs=a.epochs, quiet=a.quiet)
     write_json(run / "imitation.json", {**about, "epochs": [score._asdict() for score in scores]})
     best = min(scores)
+    train = f"python -m agents.train {run}/config.yaml --init-from {run} --init-linear-temperature None"
+    commands = [*next_commands(config, run, "0:1000"), train + trust_option(config)]
     print(
         f"held-out deals: {100 * best.accuracy:.1f} % of moves, loss {best.loss:.3f}, "
         f"error of the value {best.value_error:.3f}\n\n"
-        f"next: python -m agents.evaluate --policy {run} --env {env_id(config.variant)}\n"
-        f"      python -m agents.train {run}/config.yaml --init-from {run} --init-linear-temperature None"
-    )
+        "next:", "\n      ".join(commands),
+    )  # fmt: skip
     return 0
 
 

@@ -1,5 +1,6 @@
 """Parsing of the options of the commands in ``agents``, and their exit status."""
 
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
@@ -60,6 +61,24 @@ def run_command(run: Callable[[], int], message: str | Callable[[], str] = "Inte
     except KeyboardInterrupt:
         print(f"\n{message if isinstance(message, str) else message()}", file=sys.stderr)
         return 130
+
+
+def next_commands(config: TrainConfig, run: Path, deals: str) -> list[str]:
+    """The commands that evaluate and show the policy of a run."""
+    game = config.env if ":" in config.env else config.variant.name
+    rules = {"build": config.build, "spaces": config.spaces}
+    words = "".join(f" --{rule} {shlex.quote(word)}" for rule, word in rules.items() if word is not None)
+    words += " --trust-model" if ":" in config.network else ""
+    folder = shlex.quote(str(run))
+    return [
+        f"python -m agents.evaluate --policy {folder} --env {game} --deals {deals}{words}",
+        f"python -m solitaire_env watch {game} --policy {folder}{words}",
+    ]
+
+
+def trust_option(config: TrainConfig) -> str:
+    """`` --trust-model`` if a command that reads this configuration from a file needs it."""
+    return " --trust-model" if ":" in f"{config.network}{config.env}" else ""
 
 
 def value_of(args: list[str], option: str) -> str | None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 
 import tyro
 
-from agents.commands.options import parse_options, run_command
+from agents.commands.options import parse_options, run_command, trust_option
 from agents.config import ConfigError, TrainConfig
 from agents.learners.training import TrainingCallback, check_device, learn
 from agents.reports.compare import play_policy
@@ -149,7 +149,7 @@ def run(a: Arguments) -> int:
     path = a.study.with_name(f"{a.study.stem}-best.yaml")
     head = f"# Trial {best.number} of {a.study.name}: score {best.value:.3f} on deals {a.deals}.\n"
     write_text(path, head + dump_config(replace(a.config, **best.params)))
-    print(f"{head}best configuration  {path}\nnext: python -m agents.train {path}")
+    print(f"{head}best configuration  {path}\nnext: python -m agents.train {path}{trust_option(a.config)}")
     return 0
 
 
