@@ -300,11 +300,14 @@ def metadata(variant: Variant, recording: Recording) -> dict[str, Any]:
     about, known, start = recording.about, references(variant), variant.home_at_deal
     players = "" if len(about["players"]) == 1 else f": {', '.join(about['players'])}"
     by = ", ".join(f"{name} ({print_})" if print_ else name for name, print_ in about["players"].items())
-    # Scores are returns: the share of the cards that went home.
-    scores = {
+    # Scores are returns: the share of the cards that went home. Custom variants have none.
+    scores: dict[str, float] = {
         name: (known[policy].cards_home - start) / (variant.cards - start)
         for name, policy in (("ref_min_score", "random"), ("ref_max_score", "best"))
+        if policy in known
     }
+    if "best" in known:
+        scores["num_episodes_average_score"] = len(parse_deals(known["best"].deals))
     return {
         "env": about["env"],
         "eval_env": about["env"],
@@ -317,7 +320,6 @@ def metadata(variant: Variant, recording: Recording) -> dict[str, Any]:
             "infos['action_mask'] marks the legal actions."
         ),
         "requirements": [f"solitaire-env>={about['solitaire_env']}"],
-        "num_episodes_average_score": len(parse_deals(known["best"].deals)),
         "data_format": "hdf5",
         **scores,
     }

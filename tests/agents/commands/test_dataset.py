@@ -127,6 +127,14 @@ def test_scores_leave_out_cards_that_are_home_at_the_deal() -> None:
     assert metadata["ref_max_score"] == pytest.approx((known["best"].cards_home - 8) / 96)
 
 
+def test_a_custom_variant_has_no_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = 'Variant("own", "Own Dataset Game", 1, (4,) * 8)'
+    (tmp_path / "own_dataset.py").write_text(f"from solitaire_env import *\nregister_variant({line})\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    made = make("own_dataset:Solitaire/OwnDatasetGame-v0/random", games=2)
+    assert made.total_episodes == 2 and "ref_min_score" not in made.storage.metadata
+
+
 def test_a_file_of_games_gives_the_same_dataset(
     store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
