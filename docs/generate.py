@@ -239,7 +239,7 @@ def public_names_page() -> str:
     )
     modules = (
         [
-            f"[`solitaire_env.{name}`](api/solitaire_env/solitaire_env.{name}.rst)",
+            f"{{py:mod}}`solitaire_env.{name}`",
             _first_sentence(import_module(f"solitaire_env.{name}")),
         ]
         for name in MODULES
