@@ -44,6 +44,8 @@ extensions = [
     "sphinx.ext.viewcode",
 ]
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 html_title = f"solitaire-env {release}"
 exclude_patterns = ["_build", "reference/api/*/modules.rst"]
 myst_heading_anchors = 4

@@ -286,9 +286,8 @@ def family_page() -> str:
         ("Games that it was trained on", list(trained)),
     ):
         some = {name: of_policy for name, of_policy in rows.items() if of_policy.keys() & {*games}}
-        parts.append(
-            f"## {title}\n\n{family.means_table(some, games)}\n\n{family.games_table(some, games)}\n"
-        )
+        by_game = family.games_table(some, games).replace(" % [", " %<br>[")  # narrow columns
+        parts.append(f"## {title}\n\n{family.means_table(some, games)}\n\n{by_game}\n")
     return FAMILY.format(
         games=len(trained),
         cost=cost(about.training if about else None),
