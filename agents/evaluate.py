@@ -96,7 +96,7 @@ def run(a: Arguments) -> int:
     track: Track = "search" if a.policy == SEARCH else done.information
     row = score(done.games, a.split, track)
     if row.score is not None:
-        print(f"\nscore {row.score:.1f} (0: random, 100: the best stored {row.track})")
+        print(f"\nscore {row.score:.1f} (0: random, 100: the best stored result)")
     if a.json is not None:
         write_json(a.json, {"deals": named, **result(row)})
     return 0

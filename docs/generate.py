@@ -98,7 +98,7 @@ env = gym.make("solitaire_env:{id}")
 RESULTS: Final = {
     "random": "a random legal move",
     "greedy": "the best move in a fixed order",
-    "best": "the best stored player",
+    "best": "the best stored result",
     "thoughtful": "the solver, which knows the stock",
 }
 """What the references of the benchmark are."""

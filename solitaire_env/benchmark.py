@@ -143,8 +143,8 @@ class Score:
     cards_interval: tuple[float, float]
     """Bootstrap interval."""
     score: float | None
-    """0 for ``random``, 100 for the best that is stored in this track; of mean cards home. None without
-    references, and with house rules."""
+    """Of mean cards home: 0 for ``random``, 100 for the best stored result, search included, or in the track
+    ``thoughtful`` for the solver. None without references, and with house rules."""
 
 
 def score(games: Sequence[Game], split: str | None = None, track: Track = "player") -> Score:

@@ -15,7 +15,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from solitaire_env import __version__
 from solitaire_env.core.layout import action_layout
-from solitaire_env.registration import resolve_variant
+from solitaire_env.registration import import_module_of, resolve_variant
 from solitaire_env.util.command_line import parse
 from solitaire_env.util.files import write_text
 from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant
@@ -155,7 +155,7 @@ class Play(_Start):
         from solitaire_env.play.terminal import play
 
         session = self.session()
-        play(session, _adviser(self.policy, session.env.variant, self.trust_model))
+        play(session, _adviser(self.policy, session.env.variant, self.trust_model), self.game)
 
 
 # ---------------------------------------------------------------------------------------- watch
@@ -221,11 +221,14 @@ class Replay:
     """A transcript, or a run folder, for its best game."""
     output: Annotated[Path | None, arg(aliases=["-o"])] = None
     """File to write; by default next to the transcript, with the ending .html."""
+    env: Annotated[str, arg(metavar="GAME")] = ""
+    """module:id of a custom variant, whose module is imported."""
 
     def run(self) -> None:
         from solitaire_env.play.replay_page import replay_page
         from solitaire_env.transcripts import parse_transcript
 
+        import_module_of(self.env)
         path = self.game / "best_game.txt" if self.game.is_dir() else self.game
         transcript = parse_transcript(_read(path, "a transcript"))
         output = path.with_suffix(".html") if self.output is None else self.output

@@ -59,14 +59,18 @@ def import_module_of(game: str) -> None:
         If there is no such module.
     """
     module, colon, _ = check_kind("game", game, str, "an id, a name, a title or an alias").rpartition(":")
+    if not colon:
+        return
+    if not all(map(str.isidentifier, module.split("."))):
+        raise ValueError(f"game {shown(game)} names module {shown(module)}, allowed: module:id")
     try:
-        if colon:
-            import_module(module)
-    except (ImportError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"module {shown(module)} of the game cannot be imported: {one_line(error)}; "
-            "its folder must be the current one or on PYTHONPATH"
-        ) from None
+        import_module(module)
+    except Exception as error:  # a module may raise anything
+        kind = "" if isinstance(error, (ImportError, ValueError)) else f"{type(error).__name__}, "
+        why = f"module {shown(module)} of the game cannot be imported: {kind}{one_line(error)}"
+        if isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0]:
+            why += "; its folder must be the current one or on PYTHONPATH"
+        raise ValueError(why) from error
 
 
 def resolve_variant(

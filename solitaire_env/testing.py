@@ -178,7 +178,7 @@ def _check_hidden(batch: Batch, row: int, other: Batch, rng: np.random.Generator
 
 def _check_gymnasium(variant: Variant) -> None:
     """Gymnasium's own checker of spaces, seeds, steps and types passes for all observations. Its check of
-    rendering opens windows, which need a display and wait for the next frame.
+    rendering needs Pillow.
     """
     spec = EnvSpec(**spec_arguments(variant))
     for observation in observations.OBSERVATIONS:

@@ -42,17 +42,28 @@ EXAMPLES: Final = {
     "redeal": ("redeal", "turn the waste over to the stock"),
     "home": ("t3>f", "the last card of t3 to a foundation"),
     "cell": ("t1>c", "the last card of t1 to an empty cell"),
-    "tableau": ("t2>t7", "the last card of t2 onto t7"),
-    "space": ("t2>s", "the last card of t2 to an empty pile"),
+    "tableau": ("t2>t7", "the last card of t2 onto t7{sequence}"),
+    "space": ("t2>s", "the last card of t2 to an empty pile{sequence}"),
     "worry": ("fC>t3", "the last card of the foundation of Clubs back onto t3"),
 }
 """A move of each kind of action: its text, and what it does."""
-SEQUENCE: Final = ("t2x4>t7", "the last four cards of t2 onto t7")
+SEQUENCE: Final = ", or the sequence that fits"
+"""What the moves of a game with sequences do besides, unless they state the number of cards."""
+COUNTED: Final = {
+    "tableau": ("t2x4>t7", "the last four cards of t2 onto t7"),
+    "space": ("t2x4>s", "the last four cards of t2 to an empty pile"),
+}
+"""Moves that state their number of cards, of each kind of action that has them."""
 WASTE: Final = ("w>t5", "the last card of the waste onto t5")
 ANSWER: Final = "Answer with one move. You may think first: the last move in the answer is played."
 CALL: Final = "Call the tool move once for each move."
 
-_ANSWER: Final = re.compile(rf"(?<![\w>])(?:{ACTION.replace('>', r' ?-?> ?')})(?![\w>])", re.IGNORECASE)
+_ARROW: Final = " *(?:[-=]?>|→|&gt;) *"
+_ANSWER: Final = re.compile(
+    f"(?<![a-z0-9>])(?:{ACTION.replace('>', _ARROW)})(?![a-z0-9>])", re.IGNORECASE | re.ASCII
+)
+_TAG: Final = re.compile(r"</?[a-z_]\w*/?>", re.IGNORECASE)
+"""A tag around an answer, such as ``<answer>`` or ``</think>``."""
 
 
 class TextGame:
@@ -113,8 +124,16 @@ class TextGame:
     def rules(self, answer: str = ANSWER) -> str:
         """The rules of the game, and how to answer: a system prompt."""
         variant = self.env.variant
-        moves = [EXAMPLES[kind] for kind in action_layout(variant).offsets]
-        moves += [WASTE] * bool(variant.stock) + [SEQUENCE] * (variant.moves != "one card")
+        layout = action_layout(variant)
+        counts = {"tableau": layout.rules.tableau_counts, "space": layout.rules.space_counts}
+        counted = {kind for kind, count in counts.items() if count > 1}
+        moves = []
+        for kind in layout.offsets:
+            text, words = EXAMPLES[kind]
+            several = variant.moves != "one card" and kind not in counted
+            moves.append((text, words.format(sequence=SEQUENCE if several else "")))
+        moves += [move for kind, move in COUNTED.items() if kind in counted]
+        moves += [WASTE] * bool(variant.stock)
         written = "\n".join(f"{text:<8}  {words}" for text, words in moves)
         # How the game differs from others, and its sources, are for people.
         described = "\n".join(
@@ -145,9 +164,9 @@ class TextGame:
         check_kind("answer", answer, str, "text")
         if self.done:
             return self.text(), 0.0, True
-        found = _ANSWER.findall(answer)
+        found = _ANSWER.findall(_TAG.sub(" ", answer))
         # The suit of a foundation, as in fC>t3, is a capital.
-        written = re.sub("[ -]", "", found[-1]).lower() if found else ""
+        written = re.sub(_ARROW, ">", found[-1]).lower() if found else ""
         legal = {self.env.action_text(action): action for action in self.env.legal_actions()}
         action = next((legal[move] for move in legal if move.lower() == written), None)
         if action is None:

@@ -6,7 +6,7 @@ the start, then an action per line::
     spaces: any
     moves: one card
     policy: greedy                   name of the policy, any text in one line
-    deal: 7                          or ms:11982, pysol:24; absent if it started from a position
+    deal: 7                          or ms:11982, pysol:24; none if it started from a position
     result: won, 104 cards home, 398 steps             or stuck, or truncated
     information: player              or thoughtful; absent if it is not known
 

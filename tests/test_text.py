@@ -14,7 +14,7 @@ from solitaire_env import evaluate, text
 from solitaire_env.benchmark import score, split_deals
 from solitaire_env.core.layout import action_layout
 from solitaire_env.notation import ACTION
-from solitaire_env.text import BOARDS, CALL, EXAMPLES, SEQUENCE, WASTE, SolitaireTool, TextGame
+from solitaire_env.text import BOARDS, CALL, COUNTED, EXAMPLES, WASTE, SolitaireTool, TextGame
 from solitaire_env.transcripts import parse_transcript
 from tests.conftest import Refuses
 from tests.games import PUBLISHED
@@ -92,14 +92,18 @@ def test_a_known_stock_is_shown() -> None:
 
 
 def test_the_rules_explain_every_kind_of_move() -> None:
-    for written in (SEQUENCE, WASTE, *EXAMPLES.values()):
+    for written in (WASTE, *EXAMPLES.values(), *COUNTED.values()):
         assert re.fullmatch(ACTION, written[0])
     for name in PUBLISHED:
         game = TextGame(name)
-        rules = game.rules()
+        rules, layout = game.rules(), action_layout(game.env.variant)
         assert "\nSource:" not in rules and "\nDiffers:" not in rules
-        for kind, (move, words) in EXAMPLES.items():
-            assert (f"\n{move:<8}  {words}\n" in rules) == (kind in action_layout(game.env.variant).offsets)
+        for kind, (move, _) in EXAMPLES.items():
+            assert (f"\n{move:<8}  " in rules) == (kind in layout.offsets), (name, kind)
+        for move, _ in COUNTED.values():
+            target = move.partition(">")[2]
+            exists = any(re.fullmatch(f"t.x.>{target[0]}.*", layout.text(n)) for n in range(layout.size))
+            assert (f"\n{move:<8}  " in rules) == exists, (name, move)
 
 
 @pytest.mark.parametrize(
@@ -110,6 +114,10 @@ def test_the_rules_explain_every_kind_of_move() -> None:
         "I could draw, or t5>t6. My move: **t4>t3**.",
         "t4>t3: TC from t4 to t3, onto JD",
         "t4>t3, a redrawn line",
+        "<think>One could draw.</think><answer>t4>t3</answer>",
+        "maybe draw</think>t4  →  t3",
+        "_t4=>t3_",
+        "draw would do; t4&gt;t3",
     ],
 )
 def test_the_last_move_of_an_answer_is_played(answer: str) -> None:

@@ -515,7 +515,7 @@ class Batch(Rows):
 
     def expand(self, row: int, action: int) -> list[int]:
         """A legal supermove as actions of the same game with single cards only."""
-        singles, _ = self.expand_rows(np.array([row]), np.array([action]))
+        singles, _ = self.expand_rows(np.array([row], dtype=np.int64), np.array([action], dtype=np.int64))
         expanded: list[int] = singles[0].tolist()
         return expanded
 

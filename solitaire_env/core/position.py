@@ -233,7 +233,8 @@ def position_from_row(variant: Variant, row: npt.ArrayLike) -> Position:
     try:
         row = np.asarray(row)
     except ValueError:  # lists of different lengths, or too deep
-        raise TypeError(f"a row of {variant.name} is a {type(row).__name__}, allowed: an array") from None
+        kind = type(row).__name__
+        raise ValueError(f"a row of {variant.name} is a {kind}, allowed: an array of numbers") from None
     if row.dtype.kind not in "iu":
         raise ValueError(f"a row of {variant.name} is of {row.dtype}, allowed: whole numbers")
     if row.shape not in ((r.row_size,), (r.row_stock,)):

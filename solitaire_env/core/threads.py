@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from typing import Final, TypeVar
 
@@ -81,11 +82,26 @@ def threads_for(games: int) -> int:
 
 
 def share(call: Callable[[], object], threads: int) -> None:
-    """Call a function in up to ``threads`` threads, at least in this one; wait for all that have begun."""
-    helpers = [_pool().submit(call) for _ in range(threads - 1)]
+    """Call a function in up to ``threads`` threads, at least in this one; wait for all that have begun.
+
+    The other threads make no use of further ones.
+    """
+    over = threading.Event()
+
+    def take_part() -> None:
+        if not over.is_set():
+            _here.limit = 1
+            call()
+
+    helpers = []
     try:
+        # No thread can be started, or the interpreter is about to end.
+        with suppress(RuntimeError):
+            for _ in range(threads - 1):
+                helpers.append(_pool().submit(take_part))
         call()
     finally:
+        over.set()
         for helper in helpers:
             if not helper.cancel():
                 helper.result()

@@ -286,7 +286,7 @@ class Runner:
 
     def expand(self, row: int, action: int) -> list[int]:
         """An action of the policy, in the last position it was shown, as actions of the game itself."""
-        self._refuse_illegal(np.array([row]), np.array([action]))
+        self._refuse_illegal(np.array([row], dtype=np.int64), np.array([action], dtype=np.int64))
         return self.seen.expand(row, action) if self.expands else [action]
 
     def show(self, rows: Rows) -> None:

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import textwrap
+from shlex import quote
 
 from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import Session
@@ -23,8 +24,8 @@ def board(session: Session, words: bool = True) -> str:
     return render_ansi(session.position(), caption, color=color, move=last and last.move)
 
 
-def print_continuation(session: Session) -> None:
-    """Print how to continue the game, without the order of a hidden stock."""
+def print_continuation(session: Session, game: str) -> None:
+    """Print how to continue the game, without the order of a hidden stock. ``game`` is its name as given."""
     variant = session.env.variant
     own = get_variant(variant.name)
     rules = "".join(
@@ -33,7 +34,7 @@ def print_continuation(session: Session) -> None:
         if getattr(variant, rule) != getattr(own, rule)
     )
     start = "--position FILE" if session.deal is None else f"--deal {session.deal}"
-    print(f"To continue: python -m solitaire_env play {variant.name}{rules} {start}")
+    print(f"To continue: python -m solitaire_env play {quote(game)}{rules} {start}")
     if session.played:
         moves = " ".join(played.text for played in session.played)
         print("and enter these moves, on one line or several:\n\n" + textwrap.fill(moves, 80))
@@ -62,7 +63,7 @@ def _run_word(session: Session, adviser: Adviser, word: str) -> str | None:
     return None
 
 
-def play(session: Session, adviser: Adviser) -> None:
+def play(session: Session, adviser: Adviser, game: str) -> None:
     """Play a game with input lines from stdin, until it is won or left.
 
     A line contains words: action text, ``?``, ``h``, ``u`` or ``q``. At the end of the input, at ``q`` and at
@@ -90,7 +91,7 @@ def play(session: Session, adviser: Adviser) -> None:
             changed = _run_line(session, adviser, line)
     except (EOFError, KeyboardInterrupt):
         print("\n")
-        print_continuation(session)
+        print_continuation(session, game)
 
 
 def _run_line(session: Session, adviser: Adviser, line: str) -> bool:

@@ -46,7 +46,8 @@ def output(command: str, folder: Path) -> str:
         f"solitaire_env rules {GAME}",
         f"solitaire_env show {GAME} --deal 7",
         f"solitaire_env play {GAME} --deal 7",
-        f"solitaire_env watch {GAME} --deal 7",
+        f"solitaire_env watch {GAME} --deal 7 --transcript game.txt && "
+        f"python -m solitaire_env replay game.txt --env {GAME}",
         f"solitaire_env perft {GAME} --depth 2",
         f"agents.evaluate --policy greedy --env {GAME} --deals 0:2",
         f"agents.train tiny.yaml --env {GAME}",
