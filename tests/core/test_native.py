@@ -95,7 +95,7 @@ def copy_of_the_checkout(folder: Path) -> Path:
         "import shutil, sys, time, pathlib\n"
         "pathlib.Path('built').open('a').write('x')\n"
         "time.sleep(0.2)\n"
-        f"shutil.copyfile({str(library._built(ROOT / 'solitaire_env'))!r}, sys.argv[3])\n"
+        f"shutil.copyfile({str(library._built(ROOT / 'solitaire_env', library.targets()[0]))!r}, sys.argv[3])\n"
     )
     return folder
 
