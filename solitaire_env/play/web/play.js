@@ -6,7 +6,8 @@ import { address, knowRules, movesOfLink, storedDeal } from "./line.js";
 import { dealOut, moveCards } from "./motion.js";
 import { canAsk, showPolicies, think } from "./policies.js";
 import { cancelRate, canRate, isMeasuring, onLine, showRated } from "./rates.js";
-import { ask, at, inTurn, storeItem, loadItem, onShow, onTools, showMessage, show, showTools, table } from "./table.js";
+import { ask } from "./maker.js";
+import { askTable, at, inTurn, storeItem, loadItem, onShow, onTools, showMessage, show, showTools, table } from "./table.js";
 
 const board = at("board");
 const RULES = ["build", "spaces", "moves"];
@@ -39,7 +40,6 @@ function showHead(game) {
   at("title").textContent = `${game.title}, deal ${game.deal}`;
   at("about").textContent = `${home} of ${game.cards} cards home, move ${game.moves_played}. Rules: ${rules}.`;
   document.title = at("title").textContent;
-  at("save").href = `api/sessions/${game.id}/transcript`;
 }
 
 function showState(game) {
@@ -74,7 +74,7 @@ onTools(() => {
   const none = !game || (game.state !== "playing" && !autoplay);
   at("undo").disabled = at("restart").disabled = autoplay || !game?.moves_played;
   at("redo").disabled = autoplay || !game || game.moves_played === game.moves_known;
-  at("share").disabled = !game;
+  for (const name of ["share", "save", "replay", "open-rules"]) at(name).disabled = !game;
   at("hint").disabled = at("one").disabled = autoplay || none || !canAsk();
   at("on").disabled = none || !canAsk();
   at("on").textContent = autoplay ? "Stop" : "Play on";
@@ -82,6 +82,18 @@ onTools(() => {
   at("measure").disabled = at("solve").disabled = autoplay || !canAsk() || isMeasuring();
   at("estimate").disabled = none || autoplay || isMeasuring() || !canRate(at("policy").value);
 });
+
+at("open-rules").onclick = () =>
+  inTurn(async () => {
+    const { rules } = await askTable("rules", {});
+    const line = (text) => {
+      const [, name, rest] = text.match(/^([A-Z][a-z]+)(: .*)$/) ?? [null, null, text];
+      return make("li", {}, ...(name ? [make("b", {}, name)] : []), rest);
+    };
+    at("rules-title").textContent = `Rules of ${table.game.title}`;
+    at("rules-text").replaceChildren(...rules.map(line));
+    at("rules").showModal();
+  });
 
 // ---------------------------------------------------------------------------------------- view
 

@@ -2,7 +2,8 @@
 import { make } from "./board.js";
 import { barCell } from "./options.js";
 import { policyName, showValue } from "./policies.js";
-import { ask, askTable, at, onShow, showMessage, showTools, table } from "./table.js";
+import { ask } from "./maker.js";
+import { askTable, at, onShow, showMessage, showTools, table } from "./table.js";
 
 const PLAYOUTS = 20; // games from a position
 
