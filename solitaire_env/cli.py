@@ -250,7 +250,7 @@ class Serve:
     default: localhost, the name in --host, and addresses."""
     policy: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="POLICY")] = ()
     """A policy for hints and win rates besides greedy: linear, shipped, a model folder such as
-    runs/busy-aces-1, or module:Class; can be repeated."""
+    runs/busy-aces-1, or module:Class; can be repeated. By default linear and shipped."""
     solver: Annotated[str | None, arg(metavar="MODULE:CLASS")] = None
     """Solver that decides whether a deal can be won, such as agents.search.solver:Solver."""
     trust_model: bool = False
@@ -263,7 +263,8 @@ class Serve:
         for name in self.policy if self.trust_model else ():
             trust_folder(name)
 
-        serve(self.policy, listen(self.host, self.port), self.host, self.allow_host, self.solver)
+        policies = self.policy or ("linear", "shipped")
+        serve(policies, listen(self.host, self.port), self.host, self.allow_host, self.solver)
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,8 @@ def _group(variant: Variant) -> str:
         return "Any group moves"
     if not variant.stock:
         return "All cards on the table"
-    return f"With a stock, {'one deck' if variant.decks == 1 else 'several decks'}"
+    decks = {1: "one deck", 2: "two decks"}.get(variant.decks, "more decks")
+    return f"With a stock, {decks}"
 
 
 def rules_text(variant: Variant) -> list[str]:
