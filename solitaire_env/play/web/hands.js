@@ -161,7 +161,7 @@ document.addEventListener("keydown", (event) => {
 board.addEventListener("keydown", (event) => {
   const place = placeOf(event);
   if (!table.game || !place || event.ctrlKey || event.metaKey || event.altKey) return;
-  const { pile, count } = place;
+  const { pile } = place;
   const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: 1, ArrowDown: -1 }[event.key];
   if (event.key === "Escape") inTurn(() => cancelPick());
   else if (by && event.key.match(/Left|Right/)) {
@@ -170,8 +170,8 @@ board.addEventListener("keydown", (event) => {
     topOf(board, order.at((order.indexOf(pile) + by) % order.length)).focus();
   } else if (by) {
     const cards = [...pileOf(board, pile).querySelectorAll(".card.playable")];
-    const next = cards.at(cards.indexOf(event.target) - by);
-    if (count + by > 0) next?.focus();
+    const here = cards.includes(event.target) ? cards.indexOf(event.target) : cards.length;
+    cards[here - by]?.focus();
   } else if (event.key.toLowerCase() === "f") {
     atPile(pile, () => {
       const home = moveHome(pile);
