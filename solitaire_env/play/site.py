@@ -100,7 +100,8 @@ def _array(array: npt.NDArray[Any]) -> list[Any]:
     return [array.dtype.name, list(array.shape), *content]
 
 
-def _arrays(arrays: tuple[Any, ...]) -> list[Any]:
+def described(arrays: tuple[Any, ...]) -> list[Any]:
+    """A tuple of arrays, as the engine in the page makes them."""
     return [_array(array) for array in arrays]
 
 
@@ -117,7 +118,7 @@ def _game(variant: Variant) -> dict[str, Any]:
         "pysol_order": variant.pysol_order,
         "limit": step_limit(variant),
         "describe": rules_text(variant),
-        "deals": _arrays(make_deals(rules, variant.tableau, 1, variant.face_down_rows or ())),
+        "deals": described(make_deals(rules, variant.tableau, 1, variant.face_down_rows or ())),
         "views": views,
         "policies": policies,
     }
@@ -129,10 +130,10 @@ def _view(variant: Variant) -> dict[str, Any]:
     return {
         "rules": rules._asdict(),
         "actions": " ".join(layout.text(action) for action in range(layout.size)),
-        "state": _arrays(make_state(rules, 1)),
-        "events": _arrays(make_events(1)),
-        "scratch": _arrays(make_move_scratch(rules)),
-        "notes": _arrays(make_notes(rules)),
+        "state": described(make_state(rules, 1)),
+        "events": described(make_events(1)),
+        "scratch": described(make_move_scratch(rules)),
+        "notes": described(make_notes(rules)),
     }
 
 
