@@ -47,7 +47,9 @@ html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
 html_title = f"solitaire-env {release}"
-exclude_patterns = ["_build", "reference/api/*/modules.rst"]
+html_theme_options = {"announcement": "Play"}  # templates/page.html makes it a link
+templates_path = ["templates"]
+exclude_patterns = ["_build", "templates", "reference/api/*/modules.rst"]
 myst_heading_anchors = 4
 
 os.environ["SPHINX_APIDOC_OPTIONS"] = "members,ignore-module-all"  # packages ignore apidoc_automodule_options
@@ -86,8 +88,16 @@ def without_docstring(app: Sphinx, what: str, name: str, obj: Any, skip: bool, o
     return True if (getattr(obj, "__doc__", None) or "").startswith("Alias for field number") else None
 
 
+def write_games(app: Sphinx, error: Exception | None) -> None:
+    """Write the pages on which the games are played."""
+    if error is None and app.builder.format == "html":
+        command = [sys.executable, "-m", "solitaire_env", "site", str(Path(app.outdir, "play"))]
+        subprocess.run(command, cwd=sys.path[0], check=True, stdout=subprocess.DEVNULL)
+
+
 def setup(app: Sphinx) -> None:
     """Register the hooks."""
+    app.connect("build-finished", write_games)
     app.connect("autodoc-process-docstring", headings)
     app.connect("autodoc-process-signature", array_types)
     app.connect("autodoc-skip-member", without_docstring)

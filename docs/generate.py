@@ -73,6 +73,8 @@ GAME_PAGE: Final = """\
 
 ![Deal 0 of {title}]({name}.png)
 
+<p><a href="../../play/index.html?game={name}">Play this game</a></p>
+
 {rules}
 
 ```python

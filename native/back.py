@@ -39,6 +39,10 @@ def _macos(machine: str, cpu: str) -> Target:
     return Target(f"{machine}-apple-macosx11.0.0", cpu, ".dylib", linker)
 
 
+def _zig_wasm(*options: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", "ziglang", "wasm-ld", "kernels.o", *options)
+
+
 _WASM: Final = (
     "--no-entry --export-dynamic --export=__heap_base --import-memory --allow-undefined --strip-all"
 )
@@ -49,7 +53,7 @@ TARGETS: Final = {
     "macos-arm64": _macos("aarch64", "apple-m1"),
     "macos-x86_64": _macos("x86_64", "x86-64"),
     "windows-x86_64": Target("x86_64-pc-windows-gnu", "x86-64", ".dll", _zig("x86_64-windows-gnu")),
-    "wasm32": Target("wasm32-unknown-unknown", "generic", ".wasm", ("wasm-ld", "kernels.o", *_WASM.split())),
+    "wasm32": Target("wasm32-unknown-unknown", "generic", ".wasm", _zig_wasm(*_WASM.split())),
 }
 
 
@@ -95,7 +99,10 @@ def link(object_file: bytes, target: Target, portable: bool) -> bytes:
         For any machine of the target's kind; otherwise for this machine, if it has a C compiler.
     """
     command = target.linker
-    if not portable and shutil.which("cc") and target.suffix != ".wasm":
+    if target.suffix == ".wasm":
+        if shutil.which("wasm-ld"):
+            command = ("wasm-ld", *target.linker[4:])
+    elif not portable and shutil.which("cc"):
         command = ("cc", *target.linker[6:])
     with tempfile.TemporaryDirectory() as folder:
         # The same names each time: a linker may put them into the library.

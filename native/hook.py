@@ -23,8 +23,8 @@ class KernelHook(BuildHookInterface):  # type: ignore[type-arg]
     PLUGIN_NAME = "custom"
 
     def dependencies(self) -> list[str]:
-        """Zig links where there is no C compiler."""
-        return [] if shutil.which("cc") else ["ziglang"]
+        """Zig links where there is no C compiler, or no linker for WebAssembly."""
+        return [] if shutil.which("cc") and shutil.which("wasm-ld") else ["ziglang"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build the libraries, unless the package stays where its source is: that builds its own."""
@@ -32,10 +32,10 @@ class KernelHook(BuildHookInterface):  # type: ignore[type-arg]
             return
         sys.path.insert(0, self.root)
         from native.platforms import PLATFORMS
-        from solitaire_env.core.library import this_platform
+        from solitaire_env.core.library import WEB, this_platform
 
         platform = os.environ.get("SOLITAIRE_ENV_PLATFORM")
-        targets = PLATFORMS[platform or this_platform()].targets
+        targets = (*PLATFORMS[platform or this_platform()].targets, WEB)
         tag = PLATFORMS[platform].tag if platform else re.sub(r"[-.]", "_", sysconfig.get_platform())
         libraries = os.environ.get("SOLITAIRE_ENV_LIBRARIES")
         if not libraries:

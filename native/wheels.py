@@ -12,13 +12,15 @@ import zipfile
 from pathlib import Path
 
 from native.platforms import PLATFORMS
+from solitaire_env.core.library import WEB
 
 
 def main() -> None:
     """Build the sdist and the wheels."""
     root = Path(__file__).parents[1]
     with tempfile.TemporaryDirectory() as folder:
-        targets = ",".join(target for platform in PLATFORMS.values() for target in platform.targets)
+        every = [WEB, *(target for platform in PLATFORMS.values() for target in platform.targets)]
+        targets = ",".join(every)
         command = [sys.executable, "-m", "native", "solitaire_env", targets, folder, "--portable"]
         subprocess.run(command, cwd=root, check=True)
         build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", root / "dist"]
@@ -36,8 +38,8 @@ def check(dist: Path, platform: str) -> None:
     (wheel,) = dist.glob(f"*-py3-none-{tag}.whl")
     with zipfile.ZipFile(wheel) as archive:
         libraries = [name for name in archive.namelist() if name.startswith("solitaire_env/compiled/")]
-    if sorted(Path(name).stem for name in libraries) != sorted(targets):
-        raise ValueError(f"{wheel.name} has {libraries}, allowed: libraries for {list(targets)}")
+    if sorted(Path(name).stem for name in libraries) != sorted((*targets, WEB)):
+        raise ValueError(f"{wheel.name} has {libraries}, allowed: libraries for {[*targets, WEB]}")
     print(f"{wheel.name}: {wheel.stat().st_size:,} bytes")
 
 

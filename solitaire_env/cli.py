@@ -1,4 +1,4 @@
-"""The command line, ``python -m solitaire_env``: list, rules, show, play, watch, replay, serve, perft.
+"""The command line, ``python -m solitaire_env``: list, rules, show, play, watch, replay, serve, site, perft.
 
 A user's mistake is reported on stderr, with exit code 2.
 """
@@ -253,7 +253,7 @@ class Serve:
     default: localhost, the name in --host, and addresses."""
     policy: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="POLICY")] = ()
     """A policy for hints and win rates besides greedy: linear, shipped, a model folder such as
-    runs/busy-aces-1, or module:Class; can be repeated."""
+    runs/busy-aces-1, or module:Class; can be repeated. By default linear and shipped."""
     solver: Annotated[str | None, arg(metavar="MODULE:CLASS")] = None
     """Solver that decides whether a deal can be won, such as agents.search.solver:Solver."""
     trust_model: bool = False
@@ -266,7 +266,23 @@ class Serve:
         for name in self.policy if self.trust_model else ():
             trust_folder(name)
 
-        serve(self.policy, listen(self.host, self.port), self.host, self.allow_host, self.solver)
+        policies = self.policy or ("linear", "shipped")
+        serve(policies, listen(self.host, self.port), self.host, self.allow_host, self.solver)
+
+
+@dataclass(frozen=True)
+class Site:
+    """Write web pages on which all games are played without a server of ours: any file server serves them."""
+
+    folder: Annotated[Positional[Path], arg(metavar="DIR")]
+    """Folder to write; files of the same names are replaced."""
+
+    def run(self) -> None:
+        from solitaire_env.play.site import write_site
+
+        size = write_site(self.folder)
+        print(f"{self.folder}: {len(VARIANTS)} games, {size / 1000:,.0f} kB")
+        print(f"To play: python -m http.server --directory {self.folder}")
 
 
 # ---------------------------------------------------------------------------------------- perft
@@ -298,7 +314,7 @@ class Perft(_Start):
 
 # ----------------------------------------------------------------------------------------- main
 
-Command = List | Rules | Show | Play | Watch | Replay | Serve | Perft
+Command = List | Rules | Show | Play | Watch | Replay | Serve | Site | Perft
 
 
 def main(args: Sequence[str] | None = None) -> int:

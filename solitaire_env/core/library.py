@@ -26,6 +26,8 @@ MODE: Final = os.environ.get("SOLITAIRE_ENV_KERNELS", "compiled")
 if MODE not in _MODES:
     raise ValueError(f"SOLITAIRE_ENV_KERNELS is {MODE!r}, allowed: {', '.join(map(repr, _MODES))}")
 
+WEB: Final = "wasm32"
+"""The target for web pages, the same for all platforms."""
 BUILD_TIMEOUT_S: Final = 900.0
 """Seconds to wait for another process that builds the same library."""
 
@@ -62,16 +64,40 @@ def load(package: str) -> ctypes.CDLL:
     ImportError
         If there is none for this platform, and it cannot be built.
     """
-    folder = Path(os.path.abspath(str(importlib.import_module(package).__file__))).parent
-    for target in targets():
-        for path in folder.glob(f"compiled/{target}.*"):
-            return ctypes.CDLL(str(path))
-    if not (folder.parent / "native" / "__main__.py").is_file():
+    found = _find(package, targets())
+    if found is None:
         raise ImportError(
             f"{package} has no compiled code for {targets()[-1]}; install it from a checkout, or set "
             "SOLITAIRE_ENV_KERNELS=python, which is slow"
         )
-    return ctypes.CDLL(str(_built(folder)))
+    return ctypes.CDLL(str(found))
+
+
+def web_library(package: str) -> Path:
+    """The file with the kernels of a package as WebAssembly.
+
+    Raises
+    ------
+    ImportError
+        If there is none, and it cannot be built.
+    """
+    found = _find(package, (WEB,))
+    if found is None:
+        raise ImportError(f"{package} has no compiled code for {WEB}; install it from a checkout")
+    return found
+
+
+def _find(package: str, allowed: tuple[str, ...]) -> Path | None:
+    """The library of a package for the first of these targets that it has; in a checkout, that of the
+    first.
+    """
+    folder = Path(os.path.abspath(str(importlib.import_module(package).__file__))).parent
+    for target in allowed:
+        for path in folder.glob(f"compiled/{target}.*"):
+            return path
+    if (folder.parent / "native" / "__main__.py").is_file():
+        return _built(folder, allowed[0])
+    return None
 
 
 def entry_point(package: str, symbol: str) -> Any:
@@ -81,11 +107,12 @@ def entry_point(package: str, symbol: str) -> Any:
     return entry
 
 
-def stamp(folder: Path) -> str:
+def stamp(folder: Path, target: str | None = None) -> str:
     """A hash of all that the library of a package is made from: the files of folders with kernels, which may
     hold constants of theirs, and the builder.
     """
-    digest = hashlib.sha256(f"{MODE} {targets()[0]}".encode())
+    target = target or targets()[0]
+    digest = hashlib.sha256(f"{_mode(target)} {target}".encode())
     packages = {folder, Path(os.path.abspath(__file__)).parents[1]}
     for path in sorted(path for package in packages for path in sources(package)):
         digest.update(f"{path.name} ".encode() + path.read_bytes())
@@ -103,14 +130,18 @@ def sources(folder: Path) -> list[Path]:
     return [path for path in texts if path.parent in folders]
 
 
-def _built(folder: Path) -> Path:
+def _mode(target: str) -> str:
+    """How kernels run that are built for a target."""
+    return "compiled" if target == WEB else MODE
+
+
+def _built(folder: Path, target: str) -> Path:
     """The library of a package in a checkout; built if the sources have changed."""
-    target = targets()[0]
     try:
         libraries = _private_folder()
     except OSError as error:
         raise ImportError(f"the kernels of {folder.name} cannot be kept: {error}") from None
-    path = libraries / f"{folder.name}-{target}-{MODE}-{stamp(folder)}.so"
+    path = libraries / f"{folder.name}-{target}-{_mode(target)}-{stamp(folder, target)}.so"
     if not path.exists():
         with locked(path, BUILD_TIMEOUT_S):
             if not path.exists():  # otherwise another process has built it meanwhile
@@ -122,7 +153,7 @@ def _build(folder: Path, target: str, path: Path) -> None:
     """Build a library in another process."""
     began = time.perf_counter()
     say(f"solitaire-env: building the kernels of {folder.name}, about a minute ...")
-    options = ["--checked"] if MODE == "checked" else []
+    options = ["--checked"] if _mode(target) == "checked" else []
     done = subprocess.run(
         [sys.executable, "-m", "native", str(folder), target, str(path), *options],
         cwd=folder.parent, stdin=subprocess.DEVNULL, capture_output=True, text=True,

@@ -117,7 +117,8 @@ class MoveReader:
         self.rules = spec.rules
         self.plans = planning_rules(spec.rules, own_build=family)
         self.rollout_lookahead = rollout_lookahead
-        self._numbers = dig_out, relaxed_reachability, rollout_lookahead, int(family)
+        self.numbers = dig_out, relaxed_reachability, rollout_lookahead, int(family)
+        """The last four arguments."""
         self._family_rules = family_rules(spec.rules)
         self._free: list[Scratch] = []
         self.position_names = position_names(dig_out, relaxed_reachability, rollout_lookahead, family)
@@ -147,7 +148,7 @@ class MoveReader:
 
         def read_part(arrays: Scratch, observations: Array, masks: Array, features: MoveFeatures) -> None:
             _read(
-                self.rules, self.plans, *arrays, observations, masks, *self._numbers, weights,
+                self.rules, self.plans, *arrays, observations, masks, *self.numbers, weights,
                 self._family_rules, *features,
             )  # fmt: skip
 

@@ -31,8 +31,37 @@ MAX_GAMES: Final = 1_000
 MAX_JOBS: Final = 20
 """Maximum number of stored or waiting jobs; one job runs at a time."""
 
+RANDOM_DEALS: Final = 999_999
+"""The highest number of a random deal; the lowest is 1."""
+
 RULES: Final = {"build": get_args(Build), "spaces": get_args(Spaces), "moves": get_args(Moves)}
 """House rules and their values."""
+
+
+def catalog(solver: bool) -> dict[str, Any]:
+    """All games with their rules as plain data (JSON-able)."""
+    games = [
+        {"name": v.name, "title": v.title, "group": _group(v), **{rule: getattr(v, rule) for rule in RULES}}
+        for v in known_variants()
+    ]
+    return {"games": games, "rules": RULES, "max_games": MAX_GAMES, "solver": solver}
+
+
+def _group(variant: Variant) -> str:
+    """The heading under which a list shows a game."""
+    if variant.cells:
+        return "With cells"
+    if variant.moves == "any group":
+        return "Any group moves"
+    if not variant.stock:
+        return "All cards on the table"
+    decks = {1: "one deck", 2: "two decks"}.get(variant.decks, "more decks")
+    return f"With a stock, {decks}"
+
+
+def rules_text(variant: Variant) -> list[str]:
+    """The rules of a game, a line each, without its name."""
+    return [line for line in variant.describe().splitlines()[2:] if line]
 
 
 class Refused(Exception):
@@ -90,16 +119,7 @@ class Games:
 
     def catalog(self) -> dict[str, Any]:
         """All games with their rules, and what this server offers."""
-        games = [
-            {"name": v.name, "title": v.title, **{rule: getattr(v, rule) for rule in RULES}}
-            for v in known_variants()
-        ]
-        return {
-            "games": games,
-            "rules": RULES,
-            "max_games": MAX_GAMES,
-            "solver": self.solver is not None,
-        }
+        return catalog(self.solver is not None)
 
     def new(
         self,
@@ -114,7 +134,9 @@ class Games:
         """Deal a game and play moves; with ``at``, undo those after that move."""
         rules: dict[str, Any] = {"build": build, "spaces": spaces, "moves": moves}
         variant = get_variant(check_kind("game", game, str)).with_rules(**rules)
-        session = new_session(variant, None if deal == "random" else deal)
+        # Short enough to be read out.
+        number = 1 + secrets.randbelow(RANDOM_DEALS) if deal == "random" else deal
+        session = new_session(variant, number)
         if len(check_kind("moves_played", moves_played, (list, tuple), "a list of texts")) > MAX_MOVES:
             raise ValueError(f"moves_played has {len(moves_played)} moves, allowed: at most {MAX_MOVES}")
         for number, text in enumerate(moves_played, 1):
@@ -155,6 +177,8 @@ class Games:
             "moves_known": len(line),
             "line": [[played.text, played.words] for played in line],
             "last": None if last is None else {"action": last.text, "words": last.words},
+            "helped": any(played.by for played in session.played),
+            "finish": [env.action_text(action) for action in session.finish()],
             "legal": [
                 {
                     "action": env.action_text(action),
@@ -166,6 +190,10 @@ class Games:
                 for action in session.legal()
             ],
         }
+
+    def rules(self, session: Session) -> dict[str, Any]:
+        """The rules of the game, a line each."""
+        return {"rules": rules_text(session.env.variant)}
 
     def move(self, session: Session, action: str) -> dict[str, Any]:
         """Play an action."""

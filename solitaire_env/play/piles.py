@@ -9,8 +9,8 @@ A foundation is its top card: ``-C`` if it is empty, ``4CS`` if the card may be 
 the number of redeals left, ``-`` for no limit, in games with more than one pass.
 """
 
-from importlib.resources import files
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from solitaire_env.core.cards import EMPTY, SUIT_NAMES, card_name, suit_of
 from solitaire_env.notation import NO_LIMIT, Move, Position
@@ -69,6 +69,10 @@ def places(position: Position, move: Move) -> dict[str, Any]:
     return {"source": start_of(position, move), "targets": targets(position, move), "count": len(move.cards)}
 
 
+WEB_FOLDER: Final = Path(__file__).with_name("web")
+"""The sources of the pages."""
+
+
 def source(name: str) -> str:
     """The text of a source file of the pages."""
-    return (files("solitaire_env.play") / "web" / name).read_text(encoding="utf-8")
+    return (WEB_FOLDER / name).read_text(encoding="utf-8")

@@ -106,14 +106,20 @@ def replay_page(transcript: Transcript) -> str:
     data = json.dumps(replay_data(transcript), separators=(",", ":"), ensure_ascii=False)
     # As text inside <script>, only "<" could end it.
     data = data.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    deal = "a position" if transcript.deal is None else f"deal {transcript.deal}"
+    title = f"{transcript.variant.title}, {deal}, by {transcript.policy}"
+    return fill_page(html.escape(title), data)
+
+
+def fill_page(title: str, data: str) -> str:
+    """The page with a title and data, both as text of HTML."""
     style = source("board.css") + source("page.css") + source("replay.css")
     scripts = "".join(
         source(f"{name}.js") for name in ("fit", "board", "arrows", "motion", "moves", "options", "replay")
     )
     script = re.sub(r"^import .*\n", "", scripts, flags=re.M)
-    deal = "a position" if transcript.deal is None else f"deal {transcript.deal}"
     parts = {
-        "title": html.escape(f"{transcript.variant.title}, {deal}, by {transcript.policy}"),
+        "title": title,
         "style": style,
         "script": script,
         "data": data,

@@ -19,6 +19,7 @@ from typing import Any, Final
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.play.games import Games, Refused
+from solitaire_env.play.replay_page import replay_page
 from solitaire_env.transcripts import format_transcript
 from solitaire_env.util.messages import one_line, shown
 
@@ -30,7 +31,7 @@ try:
     from starlette.middleware import Middleware
     from starlette.middleware.base import BaseHTTPMiddleware
     from starlette.requests import ClientDisconnect, Request
-    from starlette.responses import JSONResponse, Response
+    from starlette.responses import HTMLResponse, JSONResponse, Response
     from starlette.routing import Mount, Route
     from starlette.staticfiles import StaticFiles
 except ImportError as error:
@@ -127,6 +128,7 @@ class _Api:
             "advance": games.advance,
             "rates": games.rate,
             "solve": games.solve,
+            "rules": games.rules,
         }
 
     def list_games(self, request: Request) -> Response:
@@ -154,13 +156,19 @@ class _Api:
         """The transcript of a game as a file."""
         session = self.games.session(request.path_params["id"])
         with session.lock:
-            helpers = dict.fromkeys(played.by for played in session.played if played.by)
-            policy = f"human with {', '.join(helpers)}" if helpers else "human"
-            text = format_transcript(session.transcript(policy))
+            text = format_transcript(session.transcript(session.player))
         variant = session.env.variant
         name = re.sub(r"[^\w.-]+", "-", f"{variant.name}-{session.deal}.txt", flags=re.ASCII)
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         return Response(text, media_type="text/plain", headers=headers)
+
+    def replay(self, request: Request) -> Response:
+        """The page that shows each move of a game."""
+        session = self.games.session(request.path_params["id"])
+        with session.lock:
+            page = replay_page(session.transcript(session.player))
+        # A name for the file, so that a browser does not open it here: its scripts are its own.
+        return HTMLResponse(page, headers={"content-disposition": 'attachment; filename="replay.html"'})
 
     def show_job(self, request: Request) -> Response:
         """The progress and the results of a job."""
@@ -209,6 +217,7 @@ def make_app(
             Route("/api/games", api.list_games),
             Route("/api/sessions", api.new_game, methods=["POST"]),
             Route("/api/sessions/{id}/transcript", api.download),
+            Route("/api/sessions/{id}/replay", api.replay),
             Route("/api/sessions/{id}/{verb}", api.do_verb, methods=["POST"]),
             Route("/api/jobs/{id}", api.show_job),
             Route("/api/jobs/{id}/cancel", api.cancel_job, methods=["POST"]),

@@ -6,6 +6,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from solitaire_env.core.batch import Start
+from solitaire_env.core.layout import action_layout
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation.runner import new_game_number
 from solitaire_env.notation import Move, Position, parse_position
@@ -147,6 +148,23 @@ class Session:
         self.played, self.undone = line[:move], line[move:][::-1]
         if move == 0:
             self.number = new_game_number()
+
+    def finish(self) -> list[int]:
+        """The moves home that win the game without any other move; empty if there are none."""
+        env, before, moves = self.env, self.env.get_state(), []
+        kinds = action_layout(env.variant).offsets["home"]
+        while home := [action for action in self.legal() if action in range(kinds.start, kinds.stop)]:
+            env.step(home[0])
+            moves.append(home[0])
+        won = self.result == "won"
+        env.set_state(before)
+        return moves if won else []
+
+    @property
+    def player(self) -> str:
+        """The name of the player, with the policies that helped."""
+        helpers = dict.fromkeys(played.by for played in self.played if played.by)
+        return f"human with {', '.join(helpers)}" if helpers else "human"
 
     def transcript(self, policy: str, information: str | None = None, steps: int | None = None) -> Transcript:
         """The game up to now; ``policy`` is the name of its player."""

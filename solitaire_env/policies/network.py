@@ -117,7 +117,7 @@ class CompiledNetwork(Policy):
         self.information = model.spec.settings.information
         self.temperature = model.temperature
         try:
-            self._reader = MoveReader(
+            self.reader = MoveReader(
                 model.spec, sizes.dig_out, sizes.relaxed_reachability, sizes.rollout_lookahead,
                 bool(sizes.family),
             )  # fmt: skip
@@ -126,8 +126,8 @@ class CompiledNetwork(Policy):
         self._rules = model.spec.rules
         self._game = model.spec.variant.name
         self._widths = model.spec.observation_size, model.spec.num_actions
-        self._safe_autoplay = model.safe_autoplay
-        self._weights = _lay_out(model, weight_shapes(sizes, *self._reader.sizes), len(sizes.hidden))
+        self.safe_autoplay = model.safe_autoplay
+        self._weights = _lay_out(model, weight_shapes(sizes, *self.reader.sizes), len(sizes.hidden))
         self._random = np.random.Generator(np.random.PCG64(seed))
         self._fingerprint = _fingerprint(model)
         self._explained: tuple[Array, Array, Explanation] | None = None
@@ -186,7 +186,7 @@ class CompiledNetwork(Policy):
 
     def _keep(self, observations: Array, masks: Array) -> Array:
         """The masks of the moves that the network chooses from, int8 ``[n, actions]``."""
-        if not self._safe_autoplay:
+        if not self.safe_autoplay:
             return masks
         return keep_safe_moves(masks, autoplay_safe_moves(self._rules, observations, masks))
 
@@ -196,7 +196,7 @@ class CompiledNetwork(Policy):
         """
         n = len(masks)
         probabilities, highest = np.zeros(masks.shape), np.full(n, -np.inf)
-        positions = np.empty((n, self._reader.sizes[1]))
+        positions = np.empty((n, self.reader.sizes[1]))
 
         def choose(part: slice) -> None:
             self._choose_part(
@@ -210,7 +210,7 @@ class CompiledNetwork(Policy):
         self, observations: Array, masks: Array, probabilities: Floats, highest: Floats, positions: Floats
     ) -> None:
         """Write the network's output for some games."""
-        seen = self._reader.read(observations, masks, self._weights.lookahead)
+        seen = self.reader.read(observations, masks, self._weights.lookahead)
         positions[:] = seen.positions
         of_position = np.zeros((len(masks), len(self._weights.move.bias)))
         _multiply(positions, self._weights.position, of_position)

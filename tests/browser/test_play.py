@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from solitaire_env.play.games import rules_text
+from solitaire_env.variants import VARIANTS, get_variant
 from tests.browser.conftest import OpenPage
 from tests.browser.reading import drawn, held, moves, pile, ready, top
 from tests.recorded import recorded_game
@@ -179,7 +181,7 @@ def test_games_are_chosen_and_shared(home: str, open_page: OpenPage) -> None:
     expect(page.locator("h1")).to_have_text("Eights Down, deal ms:11982")
     expect(page.locator("#about")).to_contain_text("one card")
     page.locator("#open-new").click()
-    page.locator("#game").select_option("busy-aces")
+    page.locator("#game [value=busy-aces]").check()
     page.locator("summary").click()
     page.locator("#moves").select_option("supermove")
     page.locator("#deal").fill("9223372036854775807")
@@ -319,3 +321,75 @@ def test_taps_move_cards_on_a_phone(home: str, open_page: OpenPage) -> None:
     top(page, "t4").tap()
     top(page, "t3").tap()
     moves(page, 2)
+
+
+# ------------------------------------------------------------------- rules, reasons, statistics
+
+
+def test_games_are_found_by_search_and_kept_as_favourites(home: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{home}?game=eights-down&deal=7"))
+    page.locator("#open-new").click()
+    expect(page.locator("#game input")).to_have_count(len(VARIANTS))
+    page.locator("#find").fill("thieves eig")
+    expect(page.locator("#game input")).to_have_count(1)
+    page.locator("#game .star").click()
+    expect(page.locator("#game .group")).to_have_text(["Favourites, 1"])
+    page.locator("#random").click()
+    expect(page.locator("h1")).to_have_text(re.compile(r"Eighty Thieves, deal \d{1,6}$"))
+    page.reload()
+    page.locator("#open-new").click()
+    expect(page.locator("#game .group").first).to_have_text("Favourites, 1")
+    page.locator("#game [value=yukon]").check()
+    page.locator("#deal").fill("7")
+    page.locator("#deal").press("Enter")
+    page.locator("#open-rules").click()
+    expect(page.locator("#rules-text li")).to_have_text(rules_text(get_variant("yukon")))
+
+
+def test_an_illegal_target_gets_the_reason_by_click_and_by_drag(home: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{home}?game=eights-down&deal=132"))
+    legal = page.evaluate(LEGAL)
+    source = next(move.split(">")[0] for move in legal if move.replace(">c", ">f") not in legal)
+    target = "f1"
+    top(page, source).click()
+    top(page, target).click()
+    says(page, re.compile("The .* cannot go home yet: another card comes first."))
+    said = page.locator("#status").inner_text()
+    top(page, source).hover()
+    page.mouse.down()
+    top(page, target).hover(force=True)
+    page.mouse.up()
+    says(page, said)
+
+
+LEGAL = """async () => {
+    const { table } = await import(new URL("table.js", location));
+    return table.game.legal.map(({ action }) => action);
+}"""
+
+
+def test_arrow_keys_go_to_the_board_and_own_games_are_counted(home: str, open_page: OpenPage) -> None:
+    game = recorded_game("eights-down")
+    link = f"{home}?game=eights-down&deal={game.deal}#moves={','.join(game.actions[:-1])}"
+    page = ready(open_page(link))
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.closest('#board') !== null")
+    page.locator("#finish").click()
+    expect(page.locator("#status")).to_contain_text("Won, in")
+    won = ["Games played1", "Won1, 100 %", "Won in a row1, at most 1", f"Fewest moves of a win{game.steps}"]
+    expect(page.locator("#statistics tr")).to_have_text(won)
+    page.locator("#next").click()
+    page.keyboard.press("h")
+    page.locator("#one").click()
+    moves(page, 1)
+    page.locator("#open-new").click()
+    page.locator("#random").click()
+    moves(page, 0)
+    expect(page.locator("#statistics tr")).to_have_text(won)  # a policy helped
+    page.goto(f"{home}?game=busy-aces&deal=7")
+    ready(page).keyboard.press("d")
+    moves(page, 1)
+    page.locator("#open-new").click()
+    page.locator("#random").click()
+    moves(page, 0)
+    expect(page.locator("#statistics tr").nth(1)).to_have_text("Won0, 0 %")

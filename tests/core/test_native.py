@@ -91,11 +91,12 @@ def copy_of_the_checkout(folder: Path) -> Path:
     shutil.copytree(ROOT / "solitaire_env", folder / "solitaire_env", ignore=shutil.ignore_patterns("*.pyc"))
     (folder / "native").mkdir()
     (folder / "native" / "__init__.py").touch()
+    built = library._built(ROOT / "solitaire_env", library.targets()[0])
     (folder / "native" / "__main__.py").write_text(
         "import shutil, sys, time, pathlib\n"
         "pathlib.Path('built').open('a').write('x')\n"
         "time.sleep(0.2)\n"
-        f"shutil.copyfile({str(library._built(ROOT / 'solitaire_env'))!r}, sys.argv[3])\n"
+        f"shutil.copyfile({str(built)!r}, sys.argv[3])\n"
     )
     return folder
 

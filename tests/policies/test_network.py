@@ -34,7 +34,7 @@ def positions(steps: int = 40, size: int = 32) -> tuple[Array, Array]:
 def slow(network: CompiledNetwork, observations: Array, masks: Array) -> tuple[Array, Array]:
     """The same forward pass in NumPy, directly from the definition: probabilities and values."""
     w = network._weights
-    seen = network._reader.read(observations, network._keep(observations, masks), w.lookahead)
+    seen = network.reader.read(observations, network._keep(observations, masks), w.lookahead)
     difference = seen.moves.astype(np.float64)
     difference[:, 28:] -= seen.positions[seen.games]
     rows = difference @ w.move.weight + w.move.bias + (seen.positions @ w.position)[seen.games]

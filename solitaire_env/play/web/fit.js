@@ -4,9 +4,17 @@ const TALL = 1.42; // the height of a card, in widths
 const WASTE = 1.8; // the width of the waste, in widths of a card
 const SPREAD = 3.2; // the minimum height of the tableau, in heights of a card
 const WIDEST = 130; // px
+const NARROW = 40; // px; below it, a tableau in two lines is worth its height
 
-/** The possible arrangements of the piles above the tableau, each with its columns and rows. */
-function* arrangements({ tableau, stocks, cells, foundations }) {
+/** The possible arrangements, each with its columns, the rows above the tableau, and the lines of the tableau. */
+function* arrangements({ tableau, ...others }) {
+  for (const lines of tableau > 6 ? [1, 2] : [1]) {
+    const line = Math.ceil(tableau / lines);
+    for (const way of upper({ tableau: line, ...others })) yield { ...way, lines, line };
+  }
+}
+
+function* upper({ tableau, stocks, cells, foundations }) {
   const left = (stocks ? 1 + WASTE : 0) + cells;
   for (const across of new Set([foundations, Math.ceil(foundations / 2), 8, 4].filter((n) => n <= foundations))) {
     const rows = Math.ceil(foundations / across);
@@ -30,16 +38,16 @@ export function fitBoard(root) {
   let best = { width: 0, worth: 0 };
   for (const way of arrangements(counts)) {
     const across = (wide - (Math.ceil(way.columns) - 1) * gap) / way.columns;
-    const down = (high - way.rows * between) / (TALL * (way.rows + SPREAD));
+    const down = (high - (way.rows + way.lines - 1) * between) / (TALL * (way.rows + SPREAD * way.lines));
     const width = Math.floor(Math.min(across, down, WIDEST) * 2) / 2;
-    const worth = width * (1 - 0.03 * way.rows); // another row leaves less room for the tableau
+    let worth = width * (1 - 0.03 * way.rows); // another row leaves less room for the tableau
+    if (way.lines > 1) worth = Math.min(worth, NARROW);
     if (worth > best.worth) best = { ...way, width, worth };
   }
-  const room = high - best.rows * (TALL * best.width + between);
-  const sizes = { w: best.width, gap, between, names, room, across: best.across, columns: best.columns };
-  for (const [name, size] of Object.entries(sizes)) {
-    root.style.setProperty(`--${name}`, ["across", "columns"].includes(name) ? size : `${size.toFixed(1)}px`);
-  }
+  const room = (high - best.rows * (TALL * best.width + between) - (best.lines - 1) * between) / best.lines;
+  const sizes = { w: best.width, gap, between, names, room };
+  for (const [name, size] of Object.entries(sizes)) root.style.setProperty(`--${name}`, `${size.toFixed(1)}px`);
+  for (const name of ["across", "columns", "line"]) root.style.setProperty(`--${name}`, best[name]);
   root.classList.toggle("stacked", best.stacked);
   root.classList.toggle("small", best.width < 52);
   root.dispatchEvent(new Event("fit"));

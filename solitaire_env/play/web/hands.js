@@ -1,5 +1,6 @@
 // Moving cards by clicks and taps, by keys, and by dragging. The server provides the legal moves.
 import { cardWords, cardsOf, make, markBoard, pileOf, pileWords, pilesOf, topOf } from "./board.js";
+import { whyNot } from "./reasons.js";
 import { at, inTurn, onShow, playMove, showMessage, table } from "./table.js";
 
 const board = at("board");
@@ -125,7 +126,11 @@ function clickAt({ pile, count }, { detail, timeStamp }) {
   if (home) return playMove(home);
   const target = picked && targetAt(picked.choices, pile);
   if (picked?.choices.has(target)) return playMove(picked.choices.get(target));
-  return again ? cancelPick() : pick(pile, count, timeStamp);
+  if (again) return cancelPick();
+  const { pile: from, count: held } = picked ?? {};
+  pick(pile, count, timeStamp);
+  // Nothing can be picked up there, so the click was meant as a target.
+  if (from && !picked) showMessage(whyNot(table.game, from, held, pile));
 }
 
 // ---------------------------------------------------------------------------------------- keys
@@ -141,6 +146,11 @@ document.addEventListener("keydown", (event) => {
     if (key === "z") work = event.shiftKey ? "redo" : "undo";
     if (key === "y") work = "redo";
   } else work = { u: "undo", r: "redo", d: "draw", h: "hint" }[key];
+  // The first arrow key goes to the board, wherever the focus is outside of lists and forms.
+  if (key.startsWith("arrow") && !event.target.closest("#board, .side")) {
+    event.preventDefault();
+    (board.querySelector(".card.playable") ?? board.querySelector(".card, .base"))?.focus();
+  }
   if (!work) return;
   event.preventDefault();
   if (event.repeat && table.busy) return; // a held key waits for the server
@@ -151,7 +161,7 @@ document.addEventListener("keydown", (event) => {
 board.addEventListener("keydown", (event) => {
   const place = placeOf(event);
   if (!table.game || !place || event.ctrlKey || event.metaKey || event.altKey) return;
-  const { pile, count } = place;
+  const { pile } = place;
   const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: 1, ArrowDown: -1 }[event.key];
   if (event.key === "Escape") inTurn(() => cancelPick());
   else if (by && event.key.match(/Left|Right/)) {
@@ -160,8 +170,8 @@ board.addEventListener("keydown", (event) => {
     topOf(board, order.at((order.indexOf(pile) + by) % order.length)).focus();
   } else if (by) {
     const cards = [...pileOf(board, pile).querySelectorAll(".card.playable")];
-    const next = cards.at(cards.indexOf(event.target) - by);
-    if (count + by > 0) next?.focus();
+    const here = cards.includes(event.target) ? cards.indexOf(event.target) : cards.length;
+    cards[here - by]?.focus();
   } else if (event.key.toLowerCase() === "f") {
     atPile(pile, () => {
       const home = moveHome(pile);
@@ -243,11 +253,13 @@ addEventListener("pointerup", async (event) => {
   const { ghost, place } = press ?? {};
   const { game } = table;
   const move = ghost && picked.choices.get(under(event));
+  const over = ghost && document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-pile]")?.dataset.pile;
   press = null;
   setTimeout(() => (dragged = false));
   if (!ghost) return;
   await inTurn(async () => {
-    if (!move || table.game !== game) return cancelPick("The cards cannot go there.");
+    if (table.game !== game) return cancelPick();
+    if (!move) return cancelPick(over ? whyNot(game, place.pile, place.count, over) : "The cards cannot go there.");
     // The cards stay at the place of the drop until the server answers.
     table.held = { ...place, ghost };
     await playMove(move).finally(() => (table.held = null));

@@ -1,6 +1,6 @@
 // The moves of the current game: the list of moves, undo, redo and restart, and storage across a reload.
 import { moveList } from "./moves.js";
-import { at, change, dealOf, inTurn, storeItem, loadItem, onShow, showMessage, table } from "./table.js";
+import { at, change, dealOf, inTurn, storeItem, loadItem, onShow, saveFile, showMessage, table } from "./table.js";
 
 /** Go to the move that a function returns when it is the turn; do nothing if the game has no such move. */
 function goTo(moveOf) {
@@ -43,6 +43,9 @@ export function storedDeal(search) {
 at("undo").onclick = () => goTo((game) => game.moves_played - 1);
 at("redo").onclick = () => goTo((game) => game.moves_played + 1);
 at("restart").onclick = () => goTo(() => 0);
+
+at("save").onclick = () => inTurn(() => saveFile("transcript", "txt"));
+at("replay").onclick = () => inTurn(() => saveFile("replay", "html"));
 
 at("share").onclick = async () => {
   const { moves_played, at: played } = dealOf(table.game);

@@ -10,13 +10,18 @@ export function barCell(share) {
   return make("td", { class: "bar" }, bar);
 }
 
-/** A value as a bar: empty for 0, full for 1. */
-export function valueBar(value, text = `Value ${value.toFixed(2)}`) {
-  const share = Math.max(0, Math.min(1, value));
+/** A chance of winning as a bar. */
+export const chanceBar = (share, text) => bar(share, 1, "Chance of winning", text);
+
+/** A policy's value as a bar: the share of cards that it expects to go home, plus 1 for a win, so full for 2. */
+export const valueBar = (value) => bar(value, 2, "Value, the expected share of cards home plus 1 for a win", `Value ${value.toFixed(2)}`);
+
+function bar(value, most, label, text) {
+  const share = Math.max(0, Math.min(1, value / most));
   const fill = make("span", { class: "fill" });
   fill.style.width = `${100 * share}%`;
-  const about = { role: "meter", "aria-label": "Value", "aria-valuemin": 0, "aria-valuemax": 1 };
-  const now = { "aria-valuenow": share.toFixed(2), "aria-valuetext": text };
+  const about = { role: "meter", "aria-label": label, title: label, "aria-valuemin": 0, "aria-valuemax": most };
+  const now = { "aria-valuenow": (share * most).toFixed(2), "aria-valuetext": text };
   return make("div", { class: "evaluation", ...about, ...now }, fill, make("span", { class: "value-text" }, text));
 }
 

@@ -1,12 +1,15 @@
 // The page to play: the board, new games, and which buttons are enabled.
 import { arrivals, cardsHome, drawBoard, make } from "./board.js";
 import { fitBoard } from "./fit.js";
+import { chooseGame, chosenGame, listGames, resetSearch } from "./gamelist.js";
 import "./hands.js";
+import "./statistics.js";
 import { address, knowRules, movesOfLink, storedDeal } from "./line.js";
 import { dealOut, moveCards } from "./motion.js";
 import { canAsk, showPolicies, think } from "./policies.js";
 import { cancelRate, canRate, isMeasuring, onLine, showRated } from "./rates.js";
-import { ask, at, inTurn, storeItem, loadItem, onShow, onTools, showMessage, show, showTools, table } from "./table.js";
+import { ask } from "./maker.js";
+import { askTable, at, inTurn, storeItem, loadItem, onShow, onTools, playMove, showMessage, show, showTools, table } from "./table.js";
 
 const board = at("board");
 const RULES = ["build", "spaces", "moves"];
@@ -39,7 +42,6 @@ function showHead(game) {
   at("title").textContent = `${game.title}, deal ${game.deal}`;
   at("about").textContent = `${home} of ${game.cards} cards home, move ${game.moves_played}. Rules: ${rules}.`;
   document.title = at("title").textContent;
-  at("save").href = `api/sessions/${game.id}/transcript`;
 }
 
 function showState(game) {
@@ -65,6 +67,15 @@ function showWin(game) {
 
 at("next").onclick = () => deal({ ...rulesOf(table.game), game: table.game.game, deal: nextDeal(table.game) });
 at("again").onclick = () => at("restart").click();
+/** Send all cards home, one after another. */
+at("finish").onclick = async () => {
+  const { id, finish } = table.game;
+  for (const action of finish) {
+    const played = await inTurn(() => table.game.id === id && table.game.finish[0] === action && playMove({ action }));
+    if (!played || table.game.id !== id) return;
+    await new Promise((resolve) => setTimeout(resolve, 60));
+  }
+};
 at("close-won").onclick = () => (at("won").hidden = true);
 
 // --------------------------------------------------------------------------------------- tools
@@ -74,8 +85,9 @@ onTools(() => {
   const none = !game || (game.state !== "playing" && !autoplay);
   at("undo").disabled = at("restart").disabled = autoplay || !game?.moves_played;
   at("redo").disabled = autoplay || !game || game.moves_played === game.moves_known;
-  at("share").disabled = !game;
+  for (const name of ["share", "save", "replay", "open-rules"]) at(name).disabled = !game;
   at("hint").disabled = at("one").disabled = autoplay || none || !canAsk();
+  at("finish").hidden = autoplay || game?.state !== "playing" || !game.finish.length;
   at("on").disabled = none || !canAsk();
   at("on").textContent = autoplay ? "Stop" : "Play on";
   at("policy").disabled = autoplay;
@@ -83,9 +95,21 @@ onTools(() => {
   at("estimate").disabled = none || autoplay || isMeasuring() || !canRate(at("policy").value);
 });
 
+at("open-rules").onclick = () =>
+  inTurn(async () => {
+    const { rules } = await askTable("rules", {});
+    const line = (text) => {
+      const [, name, rest] = text.match(/^([A-Z][a-z]+)(: .*)$/) ?? [null, null, text];
+      return make("li", {}, ...(name ? [make("b", {}, name)] : []), rest);
+    };
+    at("rules-title").textContent = `Rules of ${table.game.title}`;
+    at("rules-text").replaceChildren(...rules.map(line));
+    at("rules").showModal();
+  });
+
 // ---------------------------------------------------------------------------------------- view
 
-const VIEW = { labels: false, four: false, thinking: false };
+const VIEW = { labels: true, four: false, thinking: false };
 
 function showView() {
   for (const name of ["labels", "four"]) document.body.classList.toggle(name, at(name).checked);
@@ -135,9 +159,9 @@ async function offerPolicies() {
 }
 
 const wantedDeal = (number) => ({
-  game: at("game").value,
+  game: chosenGame(),
   deal: number,
-  ...Object.fromEntries(RULES.map((rule) => [rule, at(rule).value])),
+  ...Object.fromEntries(RULES.map((rule) => [rule, at(rule).value || null])),
 });
 
 /** Deal the game of the form. If the deal is refused, the form stays open and shows the reason. */
@@ -150,8 +174,11 @@ async function dealFromForm(number) {
 at("open-new").onclick = () => {
   const { game } = table;
   at("new-error").textContent = "";
-  if (game) for (const name of ["game", "deal", ...RULES]) at(name).value = game[name];
+  resetSearch();
   at("new-game").showModal();
+  if (!game) return;
+  chooseGame(game.game);
+  for (const name of ["deal", ...RULES]) at(name).value = game[name];
 };
 at("new").onsubmit = (event) => {
   event.preventDefault();
@@ -160,7 +187,7 @@ at("new").onsubmit = (event) => {
 at("random").onclick = () => dealFromForm("random");
 at("close-new").onclick = () => at("new-game").close();
 at("game").onchange = () => {
-  const own = plainRules(at("game").value);
+  const own = plainRules(chosenGame());
   for (const rule of RULES) at(rule).value = own[rule];
 };
 
@@ -191,8 +218,9 @@ await inTurn(async () => {
   at("games").max = answer.max_games;
   at("solve").hidden = !answer.solver;
   const option = (value, text = value) => make("option", { value }, text);
-  at("game").replaceChildren(...games.map(({ name, title }) => option(name, title)));
-  for (const rule of RULES) at(rule).replaceChildren(...answer.rules[rule].map((word) => option(word)));
+  listGames(games);
+  at("house").hidden = !answer.rules.build;
+  for (const rule of RULES) at(rule).replaceChildren(...(answer.rules[rule] ?? []).map((word) => option(word)));
   at("game").onchange();
 });
 if (games.length) await open();

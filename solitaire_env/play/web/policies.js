@@ -1,11 +1,12 @@
 // Policies: hints as a table and as arrows, and playing by policies.
 import { drawArrows } from "./arrows.js";
 import { make } from "./board.js";
-import { optionTable, percent, valueBar } from "./options.js";
+import { chanceBar, optionTable, percent, valueBar } from "./options.js";
 import { askTable, at, inTurn, onShow, showMessage, show, showTools, table } from "./table.js";
 
 const board = at("board");
 const ARROWS = 4; // moves that are drawn as arrows
+const LEAST = 0.005; // probability of a move that is drawn: less would read 0 %
 
 let known = false; // whether the policies of this game are known
 let loading = null; // the newest request for policies
@@ -18,8 +19,12 @@ export const policyName = () => at("policy").selectedOptions[0].textContent;
 
 // -------------------------------------------------------------------------------------- advice
 
-/** Show a value as a bar; null for none. */
-export const showValue = (share, text) => at("evaluation").replaceChildren(...(share === null ? [] : [valueBar(share, text)]));
+const showBar = (...bar) => at("evaluation").replaceChildren(...bar);
+
+/** Show a chance of winning as a bar. */
+export const showChance = (share, text) => showBar(chanceBar(share, text));
+
+const showValue = (value) => (value === null ? showBar() : showBar(valueBar(value)));
 
 function showAdvice(advice, name) {
   const parts = [make("p", {}, `${name}: ${advice.words} (${advice.action})`)];
@@ -34,7 +39,8 @@ function showAdvice(advice, name) {
 function point(advice) {
   const others = advice.actions.map((own) => ({ ...own, share: own.probability, label: percent(own.probability, 0) }));
   const first = others.find(({ action }) => action === advice.action) ?? advice;
-  arrows = [first, ...others.filter((own) => own !== first).slice(0, ARROWS - 1)];
+  const seen = others.filter((own) => own !== first && own.probability >= LEAST);
+  arrows = [first, ...seen.slice(0, ARROWS - 1)];
   drawArrows(board, arrows);
 }
 

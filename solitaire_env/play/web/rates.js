@@ -1,8 +1,9 @@
 // Win rates on a deal and from a position, and the solver.
 import { make } from "./board.js";
 import { barCell } from "./options.js";
-import { policyName, showValue } from "./policies.js";
-import { ask, askTable, at, onShow, showMessage, showTools, table } from "./table.js";
+import { policyName, showChance } from "./policies.js";
+import { ask } from "./maker.js";
+import { askTable, at, onShow, showMessage, showTools, table } from "./table.js";
 
 const PLAYOUTS = 20; // games from a position
 
@@ -133,7 +134,7 @@ at("estimate").onclick = () =>
     const name = policyName();
     await follow("rates", { policy: at("policy").value, games: PLAYOUTS, origin: "position" }, (answer) => {
       if (answer.played && table.game === game) {
-        showValue(answer.win_rate, `${name} wins ${answer.wins} of ${answer.played} from here`);
+        showChance(answer.win_rate, `${name} wins ${answer.wins} of ${answer.played} from here`);
       }
     });
   });

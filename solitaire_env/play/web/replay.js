@@ -160,7 +160,7 @@ function point() {
   const [text, , , place] = game.steps[now];
   const thought = (thoughts[now]?.[1] ?? []).filter(([, , , to]) => to);
   const own = thought.find(([action]) => action === text);
-  const others = thought.filter((action) => action !== own).map(([, share, , to]) => arrow(to, share));
+  const others = thought.filter((action) => action !== own && action[1] >= 0.005).map(([, share, , to]) => arrow(to, share));
   drawArrows(at("board"), [arrow(place, own?.[1]), ...others.slice(0, 3)]);
 }
 at("board").addEventListener("fit", point);

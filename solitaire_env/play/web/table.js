@@ -1,4 +1,5 @@
-// Shared by all parts of the page to play: the current game, and requests to the server.
+// Shared by all parts of the page to play: the current game, and requests about it.
+import { ask, file } from "./maker.js";
 
 export const at = (id) => document.getElementById(id);
 
@@ -15,7 +16,7 @@ const listeners = [];
 export const onShow = (listener, { first = false } = {}) => listeners[first ? "unshift" : "push"](listener);
 
 /**
- * Show a state of a game from the server. why: "move"; "jump" if several moves may lie between, such as after undo;
+ * Show a state of a game. why: "move"; "jump" if several moves may lie between, such as after undo;
  * "deal" for a new game; "resume" for a stored game.
  */
 export function show(next, why) {
@@ -24,37 +25,30 @@ export function show(next, why) {
   for (const listener of listeners) listener(next, before, why);
 }
 
-/** Send a request to the server and return its answer; an error has the status of the answer. */
-export async function ask(path, body) {
-  const options = body && {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  };
-  let response;
-  try {
-    response = await fetch(`api/${path}`, options);
-  } catch {
-    throw new Error("The server does not answer. Start it again, then try again.");
-  }
-  const answer = await response.json().catch(() => ({ error: `The server failed (status ${response.status}).` }));
-  if (!response.ok) throw Object.assign(new Error(answer.error), { status: response.status });
-  return answer;
-}
-
 /** The request that deals a game and plays its moves. */
 export const dealOf = ({ game, deal, build, spaces, moves, line, moves_played }) =>
   ({ game, deal, build, spaces, moves, moves_played: line.map(([action]) => action), at: moves_played });
 
-/** Send a request about the game; if the server has dropped it, it is dealt and played again first. */
-export async function askTable(verb, body) {
+/** Send a request about the game; if it has been dropped, it is dealt and played again first. */
+async function again(request) {
   try {
-    return await ask(`sessions/${table.game.id}/${verb}`, body);
+    return await request(`sessions/${table.game.id}`);
   } catch (error) {
     if (error.status !== 404) throw error;
     table.game.id = (await ask("sessions", dealOf(table.game))).id;
-    return ask(`sessions/${table.game.id}/${verb}`, body);
+    return request(`sessions/${table.game.id}`);
   }
+}
+
+export const askTable = (verb, body) => again((path) => ask(`${path}/${verb}`, body));
+
+/** Save a file about the game: "transcript" or "replay". */
+export async function saveFile(what, ending) {
+  const text = await again((path) => file(`${path}/${what}`));
+  const name = `${table.game.game}-${table.game.deal}`.replace(/[^\w.-]+/g, "-");
+  const url = URL.createObjectURL(new Blob([text], { type: ending === "html" ? "text/html" : "text/plain" }));
+  Object.assign(document.createElement("a"), { href: url, download: `${name}.${ending}` }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
 export function showMessage(text, wrong = false) {

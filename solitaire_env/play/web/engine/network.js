@@ -1,0 +1,158 @@
+// A shipped network: its weights, and the probabilities of moves, as solitaire_env.policies.network.
+import { float, part } from "./machine.js";
+
+const ROWS = 128; // moves that are scored together
+
+/** The tensors of a safetensors file, each { shape, data }. */
+function readTensors(buffer) {
+  const length = Number(new DataView(buffer).getBigUint64(0, true));
+  const { __metadata__, ...head } = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
+  const read = ({ shape, data_offsets: [from, to] }) =>
+    ({ shape, data: new Float32Array(buffer.slice(8 + length + from, 8 + length + to)) });
+  return Object.fromEntries(Object.entries(head).map(([name, tensor]) => [name, read(tensor)]));
+}
+
+export class Network {
+  /** plan: the reader's numbers, the temperature and so on, as the site describes them. */
+  constructor(machine, cards, plan, common, view, buffer) {
+    this.machine = machine;
+    this.cards = cards;
+    this.plan = plan;
+    this.own = common.own_features;
+    const tensors = readTensors(buffer);
+    const array = (type, shape, contents) => machine.array(type, shape, contents);
+    const vector = (name) => array("float64", [tensors[name].data.length], tensors[name].data);
+    const transposed = (name) => {
+      const { shape: [outputs, inputs], data } = tensors[name]; // prettier-ignore
+      const weight = array("float64", [inputs, outputs]);
+      for (let k = 0; k < inputs; k += 1) for (let n = 0; n < outputs; n += 1) weight[k * outputs + n] = data[n * inputs + k];
+      return weight;
+    };
+    const layer = (name) => ({ weight: transposed(`${name}.weight`), bias: vector(`${name}.bias`) });
+    this.move = layer("read_move");
+    this.position = transposed("read_position.weight");
+    const after = this.move.weight.subarray(this.own * this.move.bias.length);
+    this.position.forEach((weight, k) => (this.position[k] = weight + after[k]));
+    const count = Object.keys(tensors).filter((name) => /^norms\.\d+\.weight$/.test(name)).length;
+    this.hidden = Array.from({ length: count - 1 }, (_, k) => layer(`body.${k}`));
+    this.norms = Array.from({ length: count }, (_, k) => {
+      const [scale, shift] = [tensors[`norms.${k}.weight`].data, tensors[`norms.${k}.bias`].data];
+      return array("float64", [2, scale.length], [...scale, ...shift]);
+    });
+    this.head = vector("head.weight");
+    this.linear = vector("linear.weight");
+    this.value = tensors["value_head.weight"] ? ["to_value.0", "to_value.2", "value_head"].map(layer) : null;
+    this.makeScratch(common, view, tensors.habit ? vector("habit") : array("float64", [this.own]));
+  }
+
+  /** Arrays for the features of one position, and the kernels. */
+  makeScratch({ most_passed: passed, rows }, view, lookahead) {
+    const { machine, cards, plan } = this;
+    const { rules, values } = cards;
+    const array = (type, shape, contents) => machine.array(type, shape, contents);
+    const many = (described) => machine.arrays(described.map(([type, [, ...shape]]) => [type, [rows, ...shape]]));
+    const long = () => array("int64", [passed]);
+    const [sizeOfMove, sizeOfPosition] = plan.sizes;
+    this.seen = part(cards.row, [1, rules.row_stock]);
+    this.mask = array("int8", [1, rules.actions]);
+    this.safe = array("int64", [1]);
+    this.games = array("int64", [rules.actions]);
+    this.actions = array("int64", [rules.actions]);
+    this.moves = array("float32", [rules.actions, sizeOfMove]);
+    this.positions = array("float32", [1, sizeOfPosition]);
+    this.wide = array("float64", [ROWS, sizeOfMove]);
+    this.used = array("int64", [2 * (sizeOfMove + 1024)]);
+    this.here = array("float64", [1, sizeOfPosition]);
+    const widest = Math.max(this.head.length, this.move.bias.length, ...this.hidden.map(({ bias }) => bias.length));
+    this.rows = [array("float64", [ROWS, widest]), array("float64", [ROWS, widest])];
+    this.first = array("float64", [1, this.move.bias.length]);
+    this.scores = array("float64", [rules.actions]);
+    this.probabilities = array("float64", [1, rules.actions]);
+    this.highest = array("float64", [1]);
+    this.total = array("float64", [1]);
+    this.weights = array("int64", [rules.row_stock], this.sums(rules.row_stock));
+    const scratch = [many(view.state), many(view.events), machine.arrays(view.scratch), machine.arrays(view.notes)];
+    const lookaheads = [array("int64", [1]), long(), long(), long(), this.weights];
+    const few = [values, plan.plans, ...scratch, lookaheads, this.seen, this.mask, plan.numbers, lookahead, array(...plan.family)];
+    this.read = machine.bind("move_features__reader___read", few);
+    this.findSafe = machine.bind("move_features__autoplay___find_safe_moves", [values, machine.arrays(view.state), this.seen, this.mask, this.safe]);
+    this.product = machine.bind("policies__network___add_product", []);
+    this.normalize = machine.bind("policies__network___normalize", []);
+    this.weigh = machine.bind("policies__network___weigh", []);
+    this.softmax = machine.bind("policies__network___softmax", []);
+  }
+
+  sums(count) {
+    return this.plan.sums.subarray(0, count);
+  }
+
+  /** Add rows @ weight to out. */
+  multiply(rows, weight, out) {
+    this.product(rows, weight, part(this.used, [rows.shape[1] + 1]), out);
+  }
+
+  /** The outputs of a linear layer, in one of two arrays. */
+  apply({ weight, bias }, rows, which) {
+    const out = part(this.rows[which], [rows.shape[0], bias.length]);
+    for (let n = 0; n < rows.shape[0]; n += 1) out.set(bias, n * bias.length);
+    this.multiply(rows, weight, out);
+    return out;
+  }
+
+  /** The probabilities of all actions, and the value of the position or null. */
+  explain() {
+    const { cards, plan } = this;
+    this.mask.set(cards.state.mask);
+    if (plan.safe_autoplay) {
+      this.findSafe();
+      if (this.safe[0] >= 0n) this.mask.fill(0).fill(1, Number(this.safe[0]), Number(this.safe[0]) + 1);
+    }
+    const legal = this.mask.reduce((a, b) => a + b, 0);
+    const games = part(this.games, [legal]);
+    const actions = part(this.actions, [legal]);
+    const moves = part(this.moves, [legal, plan.sizes[0]]);
+    this.read(games, actions, moves, this.positions);
+    this.here.set(this.positions);
+    this.multiply(this.here, this.position, this.zeroed(this.first));
+    for (let start = 0; start < legal; start += ROWS) this.score(start, Math.min(ROWS, legal - start));
+    this.highest[0] = -Infinity;
+    const scores = part(this.scores, [legal]);
+    this.softmax(scores, games, actions, float(plan.temperature ?? 1), this.zeroed(this.probabilities), this.highest, this.zeroed(this.total));
+    return { probabilities: this.probabilities, value: plan.temperature === null ? this.valueOf() : this.highest[0] };
+  }
+
+  zeroed(array) {
+    return array.fill(0);
+  }
+
+  /** Write the scores of some moves. */
+  score(start, count) {
+    const [features] = this.plan.sizes;
+    const moves = part(this.wide, [count, features]);
+    moves.set(this.moves.subarray(start * features, (start + count) * features));
+    for (let n = 0; n < count; n += 1) {
+      for (let k = this.own; k < features; k += 1) moves[n * features + k] -= this.here[k - this.own];
+    }
+    const { weight, bias } = this.move;
+    let rows = part(this.rows[0], [count, bias.length]);
+    for (let n = 0; n < count; n += 1) for (let k = 0; k < bias.length; k += 1) rows[n * bias.length + k] = this.first[k] + bias[k];
+    this.multiply(moves, weight, rows);
+    this.normalize(rows, this.norms[0]);
+    this.hidden.forEach((layer, k) => {
+      rows = this.apply(layer, rows, (k + 1) % 2);
+      this.normalize(rows, this.norms[k + 1]);
+    });
+    this.weigh(rows, this.head, moves, this.linear, part(this.scores, [count], start));
+  }
+
+  valueOf() {
+    if (!this.value) return null;
+    const [first, second, last] = this.value;
+    const positive = (rows) => {
+      rows.forEach((x, k) => (rows[k] = Math.max(x, 0)));
+      return rows;
+    };
+    const hidden = positive(this.apply(second, positive(this.apply(first, this.here, 0)), 1));
+    return this.apply(last, hidden, 0)[0];
+  }
+}

@@ -1,0 +1,264 @@
+"""The pages without a server of ours: files in a folder, served as they are."""
+
+from __future__ import annotations
+
+import random
+import re
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from solitaire_env import SolitaireEnv
+from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.evaluation.runner import Runner
+from solitaire_env.notation import action_text, parse_position
+from solitaire_env.play.games import Games
+from solitaire_env.play.piles import start_of, targets
+from solitaire_env.play.site import write_site
+from solitaire_env.policies import load_policy
+from solitaire_env.policies.shipped import shipped_games
+from solitaire_env.registration import step_limit
+from solitaire_env.transcripts import parse_transcript, replay
+from solitaire_env.variants import get_variant, known_variants
+from tests.browser.conftest import OpenPage
+from tests.browser.playing import by_click, by_keys, by_touch
+from tests.browser.reading import drawn, moves, ready
+
+pytestmark = pytest.mark.external
+MOVES = 200
+DEALS = (7, 2**62, "ms:11982", "ms:4294967299", "pysol:24")
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *args: Any) -> None: ...
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a file server with the pages in a folder of it."""
+    folder = tmp_path_factory.mktemp("site")
+    write_site(folder / "play")
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/play/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def games() -> Iterator[Games]:
+    games = Games([])
+    yield games
+    games.close()
+
+
+# ------------------------------------------------------------------------------- as in Python
+
+PLAY = """
+async ([game, deal, actions]) => {
+    const { newSession } = await import(new URL("engine/engine.js", location));
+    const session = (await newSession(game)).start(deal);
+    const views = [];
+    for (const action of [...actions, null]) {
+        views.push([session.view(), session.cards.positionText()]);
+        if (action) session.play(session.cards.parse(action));
+    }
+    session.goTo(0);
+    session.goTo(actions.length);
+    return [views, session.cards.positionText()];
+}
+"""
+
+
+def test_random_moves_in_every_game_lead_to_the_same_positions(
+    site: str, games: Games, open_page: OpenPage
+) -> None:
+    page = open_page(site)
+    rng = random.Random(0)
+    for variant in known_variants():
+        deal = rng.choice(DEALS if variant.ranks == 13 else DEALS[:2])
+        view = games.new(variant.name, deal)
+        session = games.session(view["id"])
+        views, positions, actions = [view], [session.env.position()], []
+        while len(actions) < MOVES and view["legal"]:
+            actions.append(rng.choice(view["legal"])["action"])
+            view = games.move(session, actions[-1])
+            views.append(view)
+            positions.append(session.env.position())
+        seen, last = page.evaluate(PLAY, [variant.name, str(deal), actions])
+        assert last == positions[-1]
+        for number, (view, position, (own, text)) in enumerate(zip(views, positions, seen, strict=True)):
+            case = f"{variant.name}, deal {deal}, move {number}"
+            assert text == position, case
+            assert {**own, "id": ""} == {**view, "id": ""}, case
+
+
+PLAY_OUT = """
+async ([game, deal, policy]) => {
+    const load = (name) => import(new URL(`engine/${name}.js`, location));
+    const { common, newSession, weightsOf } = await load("engine");
+    const { Adviser } = await load("advice");
+    const { playOut } = await load("rates");
+    const { randomStream } = await load("random");
+    const session = (await newSession(game)).start(deal);
+    const plan = session.variant.policies.find(({ id }) => id === policy);
+    const adviser = new Adviser(session, plan, await common(), await weightsOf(plan));
+    const { won, home, steps, line } = playOut(session, adviser, randomStream(session.deal, 0));
+    return [won, home, steps, line];
+}
+"""
+
+
+@pytest.mark.parametrize("policy", ["greedy", "linear", "shipped"])
+def test_policies_play_the_same_games(policy: str, site: str, open_page: OpenPage) -> None:
+    page = open_page(site)
+    for name in shipped_games() if policy == "shipped" else [v.name for v in known_variants()]:
+        variant = get_variant(name)
+        spec = GameSpec(variant, Settings(max_episode_steps=step_limit(variant)))
+        runner = Runner(load_policy(policy, variant), spec, num_envs=1, record=True)
+        for game in (game for ended in runner.play([0, 1] if policy == "shipped" else [2]) for game in ended):
+            line = [action_text(variant, move.action) for move in game.moves]
+            own = page.evaluate(PLAY_OUT, [name, str(game.start), policy])
+            assert own == [game.won, game.cards_home, game.steps, line], f"{name}, deal {game.start}"
+
+
+# --------------------------------------------------------------------------------- on the page
+
+
+def test_a_policy_plays_a_game_which_is_saved(site: str, open_page: OpenPage, tmp_path: Path) -> None:
+    page = ready(open_page(f"{site}?game=eights-down&deal=132"))
+    page.locator("#policy").select_option("shipped")
+    page.keyboard.press("h")
+    expect(page.locator("#advice")).to_contain_text("shipped: ")
+    page.locator("#speed").select_option("20")
+    page.locator("#on").click()
+    expect(page.locator("#status")).to_contain_text(re.compile("Won, in|Stuck"), timeout=60_000)
+    with page.expect_download() as saved:
+        page.locator("#save").click()
+    transcript = parse_transcript(saved.value.path().read_text())
+    assert transcript.policy == "human with shipped"
+    steps = list(replay(transcript))
+    with page.expect_download() as saved:
+        page.locator("#replay").click()
+    path = tmp_path / saved.value.suggested_filename
+    saved.value.save_as(path)
+    shown = open_page(path.as_uri())
+    expect(shown.locator("#move")).to_have_text(f"Start of {len(steps)} moves")
+    shown.locator("#last").click()
+    assert drawn(shown) == drawn(page)
+
+
+def test_win_rates_are_measured_in_the_page(site: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{site}?game=eights-down&deal=0"))
+    page.locator("#games").fill("5")
+    page.locator("#measure").click()
+    expect(page.locator("#table tbody tr")).to_have_count(3)
+    expect(page.locator("#table")).to_contain_text(re.compile("shipped.*[0-5]/5"))
+    page.locator("#estimate").click()
+    expect(page.locator("#evaluation")).to_contain_text(re.compile("wins \\d+ of 20"))
+
+
+def test_it_opens_quickly_and_needs_few_bytes(site: str, open_page: OpenPage) -> None:
+    page = open_page(site)
+    page.add_init_script(
+        """new MutationObserver((_, own) => {
+            if (!document.querySelector(".playable")) return;
+            window.opened = performance.now();
+            own.disconnect();
+        }).observe(document, { subtree: true, childList: true, attributes: true });"""
+    )
+    times = []
+    for deal in range(3):
+        page.goto(f"{site}?game=forty-thieves&deal={deal}")
+        page.wait_for_function("window.opened")
+        times.append(page.evaluate("window.opened"))
+    assert min(times) <= 1000, times
+    sizes = page.evaluate(
+        """[...performance.getEntriesByType("resource"), ...performance.getEntriesByType("navigation")]
+            .map(({ name, decodedBodySize }) => [name, decodedBodySize])"""
+    )
+    assert sum(size for _, size in sizes) <= 400_000, sizes
+    assert any(name.endswith("engine.wasm") for name, _ in sizes)
+
+
+def test_it_plays_without_a_network_once_it_is_open(site: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{site}?game=eights-down&deal=7"))
+    page.locator("#hint").click()
+    expect(page.locator("#advice")).to_contain_text("shipped: ")
+    page.context.set_offline(True)
+    page.locator("#one").click()
+    moves(page, 1)
+    page.locator("#open-new").click()
+    page.locator("#game [value=yukon]").check()
+    page.locator("#random").click()
+    expect(page.locator("h1")).to_contain_text("Yukon")
+    ready(page).locator("#one").click()
+    moves(page, 1)
+    page.keyboard.press("u")
+    moves(page, 0)
+
+
+def test_what_needs_a_server_is_refused_with_a_reason(site: str, open_page: OpenPage) -> None:
+    for query, reason in (
+        ("game=nonsense", "unknown variant 'nonsense', allowed: forty-thieves"),
+        ("game=klondike&build=any+suit", "build 'any suit' is a house rule, which needs the server"),
+        (
+            "game=klondike&deal=pysol:32001",
+            "allowed here: pysol:1 to pysol:32000; larger",
+        ),
+        ("game=klondike&deal=7#moves=draw,t1>f", "move 2 of the link, 't1>f': t1>f is not legal there"),
+    ):
+        page = open_page(f"{site}?{query}")
+        expect(page.locator("#status.error")).to_contain_text(reason)
+
+
+def test_axe_finds_no_fault(site: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{site}?game=eights-down&deal=7"))
+    page.locator("#hint").click()
+    expect(page.locator(".arrows")).to_be_visible()
+    for opens in (None, "#open-rules", "#open-new"):
+        if opens:
+            page.locator(opens).click()
+        result = Axe().run(page)
+        assert result.violations_count == 0, result.generate_report()
+        page.keyboard.press("Escape")
+
+
+# --------------------------------------------------------------------------------- whole games
+
+WON = {
+    "eights-down": ("linear", 84), "seahaven-towers": ("linear", 162), "penguin": ("linear", 17),
+    "bakers-game": ("greedy", 242), "russian-solitaire": ("linear", 293), "freecell": ("greedy", 171),
+    "yukon": ("greedy", 154), "klondike-draw-3": ("greedy", 21), "whitehead": ("linear", 194),
+    "westcliff": ("greedy", 205),
+}  # fmt: skip
+WAYS = {"mouse": by_click, "keys": by_keys, "touch": by_touch}
+
+
+@pytest.mark.parametrize(("name", "way"), [*zip(WON, [*WAYS] * 4, strict=False)])
+def test_a_whole_game_is_played(name: str, way: str, site: str, open_page: OpenPage) -> None:
+    policy, deal = WON[name]
+    variant = get_variant(name)
+    spec = GameSpec(variant, Settings(max_episode_steps=step_limit(variant)))
+    (game,) = chain(*Runner(load_policy(policy, variant), spec, num_envs=1, record=True).play([deal]))
+    page = open_page(f"{site}?game={name}&deal={deal}", height=1200, has_touch=way == "touch")
+    env = SolitaireEnv(variant, on_invalid="raise")
+    env.reset(options={"deal": deal})
+    for number, played in enumerate(game.moves):
+        moves(page, number)
+        position = parse_position(env.position(hidden=True), variant)
+        move = env.move(played.action)
+        env.step(played.action)
+        WAYS[way](page, move._replace(source=start_of(position, move)), targets(position, move)[0])
+    expect(page.locator("#won")).to_be_visible()
+    expect(page.locator("#status")).to_have_text(f"Won, in {len(game.moves)} moves.")
+    expect(page.locator("#statistics tr").nth(1)).to_have_text("Won1, 100 %")
