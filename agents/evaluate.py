@@ -78,6 +78,8 @@ def main(args: list[str] | None = None) -> int:
 def run(a: Arguments) -> int:
     """Evaluate and print."""
     import_module_of(a.env)
+    if a.split is not None and (a.build, a.spaces) != (None, None):
+        raise ValueError("--split is for the published rules, allowed: without --build and --spaces")
     named = a.deals if a.split is None else deals_text(split_deals(a.split, a.env))
     config = make_config(
         {"env": a.env, "moves": a.moves, "build": a.build, "spaces": a.spaces, "eval_deals": named},

@@ -21,7 +21,7 @@ from agents.policies import make_solver
 from agents.reports import stored
 from agents.reports.solver_results import SolverResult, read_solver_results
 from agents.search.solver import Solution
-from solitaire_env import SolitaireEnv, Variant, env_id
+from solitaire_env import SolitaireEnv, Variant, env_id, get_variant
 from solitaire_env.core import Position
 from solitaire_env.core.batch import Start
 from solitaire_env.core.variant import Build, Spaces
@@ -130,12 +130,15 @@ def solve_one(variant: Variant, a: Arguments) -> int:
 
 def solve_many(variant: Variant, a: Arguments) -> int:
     """Solve deals and write their results."""
-    path = a.out or stored.unfinished("solver", variant.name)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if a.out is None and variant != get_variant(variant.name):
+        raise ValueError("results with house rules are not stored: name a file with --out")
+    lock = (a.out or stored.RESULTS / "unfinished" / "solver" / variant.name).with_suffix(".solving")
+    lock.parent.mkdir(parents=True, exist_ok=True)
     deals = parse_deals(str(a.deals))
     stopped = False
     line = ProgressLine(a.quiet)
-    with locked(path.with_suffix(".solving"), timeout_s=0), connect(a.ray, quiet=a.quiet) as cluster:
+    with locked(lock, timeout_s=0), connect(a.ray, quiet=a.quiet) as cluster:
+        path = a.out or stored.unfinished("solver", variant.name)
         known = _read(path, variant)
         _write(path, known)  # without a line that an earlier command did not finish
         left = [deal for deal in deals if deal not in known or known[deal].result == "unknown"]
@@ -150,9 +153,9 @@ def solve_many(variant: Variant, a: Arguments) -> int:
             done += 1
             line.count(done, len(deals), lambda: f"solving: {Counter(v.result for v in known.values())}")
         _write(path, known)
+        if a.out is None:
+            stored.finish("solver", variant.name)
     line.close()
-    if a.out is None:
-        stored.finish("solver", variant.name)
     print(_count(variant, [known[deal] for deal in deals if deal in known]))
     return 130 if stopped else 0
 

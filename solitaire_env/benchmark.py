@@ -203,9 +203,14 @@ def interquartile_mean(scores: Sequence[float]) -> float:
     return float(np.mean(sorted(scores)[cut : len(scores) - cut]))
 
 
-def split_of(deals: Sequence[Deal]) -> str | None:
-    """The name of the split that has exactly these deals, in this order; None without one."""
-    named = (name for name in FINITE if name != "winnable" and [*SPLITS[name].deals] == [*deals])
+def split_of(games: Sequence[Game]) -> str | None:
+    """The name of the split with exactly the deals of some games, in this order; None for other deals, and
+    for games with house rules.
+    """
+    deals = [game.deal for game in games]
+    if any(game.rules != game_rules(env_variant(game.env)) for game in games[:1]):
+        return None
+    named = (name for name in FINITE if name != "winnable" and [*SPLITS[name].deals] == deals)
     return next(named, None)
 
 

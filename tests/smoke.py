@@ -6,6 +6,7 @@
 import gymnasium as gym
 
 from solitaire_env import evaluate, load_policy
+from solitaire_env.benchmark import score
 
 CARDS_HOME = [104, 104, 104, 104, 53, 104, 104, 104, 104, 104]
 
@@ -25,7 +26,7 @@ def main() -> None:
     played = evaluate(load_policy("shipped", "busy-aces"), "busy-aces", range(10))
     home = [game.cards_home for game in played.games]
     assert home == CARDS_HOME, f"cards home of the shipped policy are {home}, allowed: {CARDS_HOME}"
-    print(played.summary)
+    print(played.summary, score(played.games).score)
 
 
 if __name__ == "__main__":

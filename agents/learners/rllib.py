@@ -35,6 +35,7 @@ from agents.runs.folders import CURVE, cut_curve
 from agents.runs.interrupt import first_interrupt
 from agents.runs.models import save_model
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
+from solitaire_env.registration import import_module_of
 from solitaire_env.util.files import read_json, write_text
 from solitaire_env.util.progress import ProgressLine
 from solitaire_env.vector import SolitaireVectorEnv
@@ -69,6 +70,7 @@ class MaskedVectorEnv(gym.vector.VectorEnv[Array, Array, Array]):
     """
 
     def __init__(self, config: TrainConfig, num_envs: int) -> None:
+        import_module_of(config.env)  # in the process of an env runner
         self.env = SolitaireVectorEnv(
             num_envs, config.variant, observation=config.observation, information=config.information,
             reward=config.reward, stall_limit=config.stall_limit, copy=False,

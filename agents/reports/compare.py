@@ -97,8 +97,7 @@ def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
         rows.append((label, done.games[0].moves, done.summary))
     trained = evaluations[own]
     best = best_game(trained)
-    deals = parse_deals(config.eval_deals)
-    write_json(run / "score.json", result(score(trained.games, split_of(deals), trained.information)))
+    write_json(run / "score.json", result(score(trained.games, split_of(trained.games), trained.information)))
     write_text(run / "best_game.txt", trained.transcripts[best.deal])
     rival = max(rivals, key=lambda name: evaluations[name].summary.wins)
     only_trained, only_rival, p = mcnemar(trained.games, evaluations[rival].games)

@@ -51,7 +51,7 @@ def stored_pages() -> dict[Path, str]:
     """
     entries, solved = read_leaderboard(), solver_results()
     winnable = {
-        game: known_winnable(entries[game], rows)
+        game: known_winnable(entries.get(game, ()), rows)
         for game, rows in solved.items()
         if rows.keys() >= {*stored.STANDARD}
     }

@@ -30,7 +30,8 @@ def load_config(path: Path, *, trust: bool = False) -> TrainConfig:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
     except Exception as error:  # PyYAML raises unexpected types: IndexError for '!!int' without a number
         raise ConfigError(f"{path}: not YAML ({one_line(error)})") from None
-    [(env, values)] = data.items() if isinstance(data, dict) and len(data) == 1 else [(None, None)]
+    [(env, values)] = data.items() if isinstance(data, dict) and len(data) == 1 else [(None, {})]
+    values = {} if values is None else values
     if not isinstance(env, str) or not isinstance(values, dict) or "env" in values:
         raise ConfigError(f"{path}: not a configuration, allowed: an env id, and keys except 'env' below it")
     if trust:

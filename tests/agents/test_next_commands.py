@@ -51,7 +51,7 @@ def output(command: str, folder: Path) -> str:
         f"solitaire_env perft {GAME} --depth 2",
         f"agents.evaluate --policy greedy --env {GAME} --deals 0:2",
         f"agents.train tiny.yaml --env {GAME}",
-        "agents.train custom.yaml --trust-model",
+        "agents.train custom.yaml --trust-model --threads 2 --num-envs 128",
         f"agents.solve {GAME} --deal 7 --seconds 0.1",
     ],
 )
@@ -62,7 +62,7 @@ def test_commands_take_a_custom_variant_by_its_module(command: str, folder: Path
 
 COMMANDS = {
     "train": ["python -m agents.train tiny.yaml"],
-    "house rules": ["python -m agents.train tiny.yaml --build 'any suit' --spaces kings"],
+    "house rules": ["python -m agents.train tiny.yaml --build 'any suit' --spaces kings --eval-deals 0:100"],
     "network": ["python -m agents.train tiny.yaml --network own_network:MoveSet"],
     "variant": ["python -m agents.train custom.yaml --trust-model"],
     "imitate": [

@@ -208,7 +208,7 @@ def test_policies_give_hints_and_play_moves(home: str, open_page: OpenPage) -> N
     page.locator("#policy").select_option(label="first")
     page.keyboard.press("h")
     expect(page.locator("#advice")).to_contain_text("first: ")
-    expect(page.locator("#evaluation")).to_have_text("Value 0.13")
+    expect(page.locator("#evaluation")).to_have_text("Value 0.13 of 2")
     expect(page.locator(".arrow.first")).to_have_count(1)
     expect(page.locator(".chance")).to_have_count(4)
     assert re.search("home, from|onto|cell", page.locator("#advice tr").first.inner_text())

@@ -90,7 +90,7 @@ def test_the_hint_of_the_newest_policy_stays(home: str, open_page: OpenPage) -> 
         page.locator("#policy").select_option(label="first")
         requests.wait_for(2)
         requests.answer(1)
-        expect(page.locator("#evaluation")).to_have_text("Value 0.13")
+        expect(page.locator("#evaluation")).to_have_text("Value 0.13 of 2")
         requests.answer()
         page.evaluate("() => new Promise((done) => setTimeout(done, 50))")
     expect(page.locator("#evaluation")).to_be_visible()

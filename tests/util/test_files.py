@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,6 +22,15 @@ from solitaire_env.util.files import (
     write_whole,
 )
 from tests.conftest import Refuses
+
+
+def test_files_have_the_mode_of_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0o002)
+    try:
+        write_json(tmp_path / "data.json", {})
+    finally:
+        os.umask(before)
+    assert (tmp_path / "data.json").stat().st_mode & 0o777 == 0o664
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,13 @@ def test_whole_pages_have_every_entry() -> None:
     assert "| Penguin |" in games
 
 
+def test_signed_rank_equals_the_exact_distribution() -> None:
+    """Of eight differences with the same sign: 2 of the 2 ** 8 outcomes are as extreme."""
+    games = read_leaderboard()["busy-aces"][0].standard[:8]
+    other = [replace(game, cards_home=game.cards_home - k) for k, game in enumerate(games, 1)]
+    assert signed_rank(games, other) == pytest.approx(2 / 2**8)
+
+
 def test_replay_reproduces_stored_games(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["replay", "forty-bandits/random", "--quiet", "--deals", "990:1000", "--num-envs", "3"]) == 0
     assert "10 of 10 games equal the stored ones" in capsys.readouterr().out
