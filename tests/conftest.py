@@ -57,3 +57,17 @@ def refuses() -> Refuses:
         assert "/numpy/" not in raised_in, raised_in
 
     return check
+
+
+@pytest.fixture
+def registered_games_removed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Games that a test registers are removed for the other tests."""
+    import gymnasium as gym
+
+    from solitaire_env import variants
+
+    known = set(gym.registry)
+    monkeypatch.setattr(variants, "_ADDED", {})
+    yield
+    for name in set(gym.registry) - known:
+        del gym.registry[name]

@@ -7,15 +7,13 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
-import gymnasium as gym
 import pytest
 
 from docs import generate
-from solitaire_env import __version__, cli, variants
+from solitaire_env import __version__, cli
 from solitaire_env.core.variant import Build, Moves, Spaces
 
 ROOT = generate.DOCS.parent
@@ -32,16 +30,6 @@ WITH_EXAMPLES = [name for name in PAGES if ">>> " in (ROOT / name).read_text(enc
 @pytest.fixture(scope="module")
 def generated() -> dict[Path, str]:
     return generate.pages()
-
-
-@pytest.fixture
-def registered_games_removed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Examples register games; they are removed for the other tests."""
-    known = set(gym.registry)
-    monkeypatch.setattr(variants, "_ADDED", {})
-    yield
-    for name in set(gym.registry) - known:
-        del gym.registry[name]
 
 
 def test_the_index_of_the_games_is_up_to_date(generated: dict[Path, str]) -> None:
@@ -174,6 +162,6 @@ def test_an_example_is_short_on_its_page_and_has_a_run(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 150
     runs = (ROOT / ".ci" / "examples").read_text(encoding="utf-8")
     tests = "".join(test.read_text(encoding="utf-8") for test in (ROOT / "tests/language").glob("test_*.py"))
-    run = re.search(rf"^run \S+ {path.stem} ", runs, flags=re.MULTILINE)
+    run = re.search(rf"^ *run \S+ {path.stem} ", runs, flags=re.MULTILINE)
     assert run or re.search(rf"(from |/ \"){path.stem}\b", tests)
     assert f"examples/{path.name}\n" in (ROOT / "docs/how-to/examples.md").read_text(encoding="utf-8")

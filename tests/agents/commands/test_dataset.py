@@ -127,6 +127,7 @@ def test_scores_leave_out_cards_that_are_home_at_the_deal() -> None:
     assert metadata["ref_max_score"] == pytest.approx((known["best"].cards_home - 8) / 96)
 
 
+@pytest.mark.usefixtures("registered_games_removed")
 def test_a_custom_variant_has_no_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line = 'Variant("own", "Own Dataset Game", 1, (4,) * 8)'
     (tmp_path / "own_dataset.py").write_text(f"from solitaire_env import *\nregister_variant({line})\n")
