@@ -67,6 +67,17 @@ def test_whole_pages_have_every_entry() -> None:
     assert "| Penguin |" in games
 
 
+def test_the_hub_reads_the_results_in_model_cards() -> None:
+    from huggingface_hub import ModelCard
+
+    for game in shipped.shipped_games():
+        data = ModelCard.load(shipped.SHIPPED / game / "README.md").data
+        [entry] = [one for one in read_leaderboard()[game] if one.name == "shipped"]
+        rates = [one.metric_value for one in data.eval_results if one.metric_type == "win_rate"]
+        assert rates[0] == entry.summary.win_rate and len(rates) == 2
+        assert (data.license, data.library_name) == ("mit", "solitaire-env")
+
+
 def test_signed_rank_equals_the_exact_distribution() -> None:
     """Of eight differences with the same sign: 2 of the 2 ** 8 outcomes are as extreme."""
     games = read_leaderboard()["busy-aces"][0].standard[:8]
