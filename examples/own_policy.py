@@ -23,7 +23,7 @@ class HomeFirst(Policy):
         self.weights[spec.actions.offsets["home"]] = 1e9
 
     def __call__(self, observations, masks, *, uniforms=None, games=None):
-        return draw(masks * self.weights, uniforms)  # of all games at once
+        return draw(masks * self.weights, uniforms)  # one call for all games
 
 
 if __name__ == "__main__":

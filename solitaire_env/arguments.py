@@ -5,7 +5,7 @@ from typing import Any, Final, Literal, NamedTuple, TypedDict, get_args
 
 from solitaire_env.core.layout import Information, Observation
 from solitaire_env.core.spec import GameSpec, OnInvalid, RewardName, Settings
-from solitaire_env.core.variant import Build, Moves, Spaces, Variant
+from solitaire_env.core.variant import HOUSE_RULES, Build, Moves, Spaces, Variant
 from solitaire_env.registration import resolve_variant, step_limit
 from solitaire_env.render import SIZE, RenderMode, check_render_mode, check_render_size
 from solitaire_env.util.arguments import check_choice
@@ -53,7 +53,6 @@ class VecEnvArguments(CommonArguments, HouseRules, total=False):
     """Arguments of the Stable-Baselines3 environment."""
 
 
-_RULES: Final = ("build", "spaces", "moves")
 _SETTINGS: Final = ("observation", "information", "reward", "on_invalid", "stall_limit")
 
 
@@ -102,7 +101,7 @@ def check_arguments(
     if unknown:
         raise TypeError(f"got an unexpected keyword argument {unknown[0]!r}, allowed: {', '.join(allowed)}")
     return Arguments(
-        {name: given[name] for name in _RULES if name in given},
+        {name: given[name] for name in HOUSE_RULES if name in given},
         {name: given[name] for name in _SETTINGS if name in given},
         max_episode_steps,
         check_choice("mask_dtype", given.get("mask_dtype", "int8"), MASK_DTYPES),

@@ -207,9 +207,9 @@ def split_of(games: Sequence[Game]) -> str | None:
     """The name of the split with exactly the deals of some games, in this order; None for other deals, and
     for games with house rules.
     """
-    deals = [game.deal for game in games]
-    if any(game.rules != game_rules(env_variant(game.env)) for game in games[:1]):
+    if not games or games[0].rules != game_rules(env_variant(games[0].env)):
         return None
+    deals = [game.deal for game in games]
     named = (name for name in FINITE if name != "winnable" and [*SPLITS[name].deals] == deals)
     return next(named, None)
 

@@ -9,16 +9,17 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from tyro.conf import Positional, UseAppendAction, arg
 
 from solitaire_env import __version__
 from solitaire_env.core.layout import action_layout
+from solitaire_env.core.variant import HOUSE_RULES
 from solitaire_env.registration import import_module_of, resolve_variant
 from solitaire_env.util.command_line import parse
 from solitaire_env.util.files import write_text
-from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant
+from solitaire_env.variants import VARIANTS, Variant
 
 # Modules with the engine are imported by the commands that play.
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 PROG: Final = "python -m solitaire_env"
 _ABOUT: Final = "Solitaire games for people and programs. --version prints the version."
-_RULES: Final = {"build": get_args(Build), "spaces": get_args(Spaces), "moves": get_args(Moves)}
 
 RuleText = Annotated[str | None, arg(metavar="RULE")]
 
@@ -115,7 +115,7 @@ class Rules(_Game):
         for line in variant.describe().splitlines():
             print(textwrap.fill(line, 80, subsequent_indent="  ", break_on_hyphens=False))
         print("\nOptions (* marks the current value):")
-        for name, words in _RULES.items():
+        for name, words in HOUSE_RULES.items():
             marked = (f"{word}*" if word == getattr(variant, name) else word for word in words)
             print(f"  --{name:<8}{', '.join(marked)}")
 

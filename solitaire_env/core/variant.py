@@ -18,6 +18,8 @@ SequenceBuild = Literal["as build", "same suit", "alternate color", "any suit"]
 FoundationBuild = Literal["same suit", "alternate color"]
 Spaces = Literal["any", "kings", "none", "base - 1"]
 Moves = Literal["one card", "supermove", "sequence", "any group"]
+HOUSE_RULES: Final = {"build": get_args(Build), "spaces": get_args(Spaces), "moves": get_args(Moves)}
+"""The fields that players may change in a published game, and their values."""
 Fill = Literal["none", "waste"]
 
 MAX_SOURCES: Final = 27

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from threading import Lock
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from solitaire_env.core.layout import action_layout
-from solitaire_env.core.variant import Variant
+from solitaire_env.core.variant import HOUSE_RULES, Variant
 from solitaire_env.play.hints import Advice, Adviser
 from solitaire_env.play.jobs import Job, measure_win_rate, solve_deal
 from solitaire_env.play.piles import board, places
@@ -20,7 +20,7 @@ from solitaire_env.play.session import Session, new_session
 from solitaire_env.policies.load import load_class, load_policy
 from solitaire_env.util.arguments import check_choice, check_count, check_kind
 from solitaire_env.util.messages import one_line, shown
-from solitaire_env.variants import Build, Moves, Spaces, get_variant, known_variants
+from solitaire_env.variants import get_variant, known_variants
 
 MAX_SESSIONS: Final = 50
 """Maximum number of games; beyond it, the game that was idle longest is dropped."""
@@ -34,17 +34,19 @@ MAX_JOBS: Final = 20
 RANDOM_DEALS: Final = 999_999
 """The highest number of a random deal; the lowest is 1."""
 
-RULES: Final = {"build": get_args(Build), "spaces": get_args(Spaces), "moves": get_args(Moves)}
-"""House rules and their values."""
-
 
 def catalog(solver: bool) -> dict[str, Any]:
     """All games with their rules as plain data (JSON-able)."""
     games = [
-        {"name": v.name, "title": v.title, "group": _group(v), **{rule: getattr(v, rule) for rule in RULES}}
+        {
+            "name": v.name,
+            "title": v.title,
+            "group": _group(v),
+            **{rule: getattr(v, rule) for rule in HOUSE_RULES},
+        }
         for v in known_variants()
     ]
-    return {"games": games, "rules": RULES, "max_games": MAX_GAMES, "solver": solver}
+    return {"games": games, "rules": HOUSE_RULES, "max_games": MAX_GAMES, "solver": solver}
 
 
 def _group(variant: Variant) -> str:
@@ -168,7 +170,7 @@ class Games:
             "id": session.id,
             "game": variant.name,
             "title": variant.title,
-            **{rule: getattr(variant, rule) for rule in RULES},
+            **{rule: getattr(variant, rule) for rule in HOUSE_RULES},
             "deal": str(session.deal),
             "cards": variant.cards,
             "piles": board(position),

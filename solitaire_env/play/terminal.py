@@ -8,6 +8,7 @@ import sys
 import textwrap
 from shlex import quote
 
+from solitaire_env.core.variant import HOUSE_RULES
 from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import Session
 from solitaire_env.render.ansi import render_ansi
@@ -30,7 +31,7 @@ def print_continuation(session: Session, game: str) -> None:
     own = get_variant(variant.name)
     rules = "".join(
         f' --{rule} "{getattr(variant, rule)}"'
-        for rule in ("build", "spaces", "moves")
+        for rule in HOUSE_RULES
         if getattr(variant, rule) != getattr(own, rule)
     )
     start = "--position FILE" if session.deal is None else f"--deal {session.deal}"

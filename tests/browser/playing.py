@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from solitaire_env.notation import Move
 from tests.browser.reading import pile, top
@@ -17,27 +18,25 @@ FROM_TOP = """() => {
 
 
 def by_click(page: Page, move: Move, target: str) -> None:
-    if move.source == "stock":
-        pile(page, "stock").locator(".base").click()
+    if target[0] == "f" and move.source != "stock":
+        pile(page, move.source).locator(".card").last.dblclick()
         return
-    card = pile(page, move.source).locator(".card").nth(-len(move.cards))
-    if target[0] == "f":
-        card.dblclick()
-        return
-    # The upper edge: the visible part of a covered card.
-    card.click(position={"x": 6, "y": 6})
-    expect(pile(page, target)).to_have_class(re.compile("target"))
-    top(page, target).click(position={"x": 6, "y": 6})
+    press(page, move, target, Locator.click)
 
 
 def by_touch(page: Page, move: Move, target: str) -> None:
+    press(page, move, target, Locator.tap)
+
+
+def press(page: Page, move: Move, target: str, how: Callable[..., None]) -> None:
+    """Press the cards, then their target."""
     if move.source == "stock":
-        pile(page, "stock").locator(".base").tap()
+        how(pile(page, "stock").locator(".base"))
         return
-    card = pile(page, move.source).locator(".card").nth(-len(move.cards))
-    card.tap(position={"x": 6, "y": 6})
+    # The upper edge: the visible part of a covered card.
+    how(pile(page, move.source).locator(".card").nth(-len(move.cards)), position={"x": 6, "y": 6})
     expect(pile(page, target)).to_have_class(re.compile("target"))
-    top(page, target).tap(position={"x": 6, "y": 6})
+    how(top(page, target), position={"x": 6, "y": 6})
 
 
 def by_drag(page: Page, move: Move, target: str) -> None:

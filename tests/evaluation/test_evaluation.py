@@ -250,8 +250,8 @@ def test_results_do_not_depend_on_order_and_batch(kind: Any, attributes: dict[st
     assert first == others[0] == others[1][::-1] and first[2:5] == others[2]
     assert runs[0].transcripts == runs[1].transcripts == runs[2].transcripts
     assert [game.deal for game in first] == deals
-    anew = evaluate(kind(**attributes), BUSY_ACES, deals, seed=1, **keywords).games
-    assert ([game.repeated for game in anew] != [game.repeated for game in first]) == (kind is Chance)
+    again = evaluate(kind(**attributes), BUSY_ACES, deals, seed=1, **keywords).games
+    assert ([game.repeated for game in again] != [game.repeated for game in first]) == (kind is Chance)
 
 
 def test_random_numbers_are_those_of_numpy_for_the_start_and_the_seed() -> None:
