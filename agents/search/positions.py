@@ -21,7 +21,7 @@ SALT_2: Final = np.uint64(0xD1B54A32D192ED03)
 
 
 @inner(wraps=True)
-def _mix(z):
+def mix(z):
     """SplitMix64's output function: each bit of a uint64 changes half of the others."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -31,24 +31,24 @@ def _mix(z):
 @inner(wraps=True)
 def _grown(key, card):
     """The key of a pile, or of the waste, with one more card."""
-    return _mix(key + np.uint64(card))
+    return mix(key + np.uint64(card))
 
 
 @inner(wraps=True)
 def _joined(rules, state, b, salt, piles, waste):
     """The key of a position, from the sum of its piles' mixed keys and the key of its waste."""
     for cell in range(rules.row_cells, rules.row_cells + rules.cells):
-        piles += _mix(salt ^ np.uint64(128 + state.rows[b, cell]))
-    rest = _mix(waste + np.uint64(state.stock[b]))
+        piles += mix(salt ^ np.uint64(128 + state.rows[b, cell]))
+    rest = mix(waste + np.uint64(state.stock[b]))
     for k in range(rules.row_foundations, rules.row_foundations + 4 * rules.decks):
-        rest = _mix(rest + np.uint64(state.rows[b, k]))
+        rest = mix(rest + np.uint64(state.rows[b, k]))
     for k in range(rules.row_redeals, rules.row_base):
-        rest = _mix(rest + np.uint64(state.rows[b, k]))
+        rest = mix(rest + np.uint64(state.rows[b, k]))
     if rules.passes != 1:
         # The number of cards in the stock does not determine which they are.
         for k in range(rules.row_stock, rules.row_stock + state.stock[b]):
-            rest = _mix(rest + np.uint64(state.rows[b, k]))
-    return piles ^ _mix(rest)
+            rest = mix(rest + np.uint64(state.rows[b, k]))
+    return piles ^ mix(rest)
 
 
 @inner(wraps=True)
@@ -60,7 +60,7 @@ def key_of(rules, state, b, salt):
         key = salt
         for k in range(base, base + state.heights[b, pile]):
             key = _grown(key, state.rows[b, k])
-        piles += _mix(key)
+        piles += mix(key)
     waste = salt
     for k in range(rules.row_waste, rules.row_waste + state.waste[b]):
         waste = _grown(waste, state.rows[b, k])
@@ -129,8 +129,8 @@ def keys_after(rules, state, before, b, trail):
         for k in range(kept, height):
             card = state.rows[b, pile * rules.pile_capacity + k]
             key, other = _grown(key, card), _grown(other, card)
-        first += _mix(key)
-        second += _mix(other)
+        first += mix(key)
+        second += mix(other)
     kept = min(state.waste[b], state.waste[before])
     key, other = trail.waste[kept, 0], trail.waste[kept, 1]
     for k in range(kept, state.waste[b]):

@@ -1,0 +1,516 @@
+"""Exhaustive search of games like Klondike, without the arrangement of their face-up cards.
+
+In these games any part of a sequence moves, a card goes onto the two cards of the next rank and the other
+color, and only Kings fill spaces. Moves of sequences can be taken back, so it does not matter which of its two
+parents a card lies on. It matters only how many there are: of two parents with one card on them, one is free,
+and the card can be moved so that either is. What remains of a position is:
+
+- how many of its dealt cards lie in each pile; the last of them is *fixed*, because to move it turns up a card
+  or empties the pile;
+- the heights of the foundations;
+- the cards in the stock, and which of them can be played.
+
+A card is free to leave the tableau if its rank and color have fewer cards on them than there are cards of that
+rank and color. The same condition says whether they take another card.
+
+These rules leave moves out, and no solution is lost:
+
+- Cards but Kings go home at once if they are neither fixed nor in the stock: they can return when needed.
+- A card goes home at once if no card will need it: see :func:`_safe`.
+- After a card returned from its foundation, either another returns, or a move follows that needs it.
+- After a pile was emptied, a King fills the space.
+
+The states are searched depth first; a table remembers them, and forgets some when it is full. Bits of masks are
+card codes; Spades and Hearts are exchanged in them (:func:`code_of`), so that the lowest bit is the color.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.search.positions import mix
+from solitaire_env import Variant
+from solitaire_env.core import Rules
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.cards import DOWN
+from solitaire_env.core.layout import Action, Kind
+from solitaire_env.core.native import Int8, Int64, inner, kernel, lowest_bit
+
+Array = npt.NDArray[Any]
+
+MAX_PILES: Final = 15
+MAX_PILE: Final = 15
+MAX_STOCK: Final = 30
+MAX_PASSES: Final = 32
+"""Numbers of piles, of dealt cards in each, of cards in the stock and of passes are at most these: a state is
+two words."""
+
+# Kinds of move, in the order of the search.
+HOME, TURN, DRAWN_HOME, DRAWN, BACK = range(5)
+
+# Columns of a frame: the state, ...
+PILES, FOUNDATIONS, STOCK, WASTE, REDEALS, AFTER, FACE_UP, FIXED = range(8)
+# ... the stock's cards that can be played, the moves that are left of each kind, and the move to the next frame.
+READY: Final = 8
+MOVES: Final = 9
+MOVE: Final = 14
+COLUMNS: Final = 15
+
+# What the last move asks of the next (column AFTER): nothing; a King for the space; another card from its
+# foundation; or else a use of the cards of a rank and color, ``USE + 2 * rank + color``.
+FREELY, FILL, AGAIN, USE = 0, 1, 2, 1
+
+# Return values of :func:`explore`.
+MORE, FOUND, EXHAUSTED, TOO_DEEP = range(4)
+
+_PAIRS: Final = 0x33333333333333
+_EVEN: Final = 0x55555555555555
+_PROBES: Final = 4
+"""Slots of the table for each state."""
+
+
+class Puzzle(NamedTuple):
+    """What stays the same during a search."""
+
+    piles: Annotated[Int8, "piles deepest"]
+    """int8 ``[piles, cards]``: codes of the cards that were dealt to each pile, the first at the bottom."""
+    stock: Annotated[Int8, "stock"]
+    """int8 ``[cards]``: codes of the cards of the stock, the first to be drawn first."""
+    ranks: int
+    draw: int
+    limited: int
+    """Whether redeals are limited."""
+    back: int
+    """Whether cards may return from the foundations."""
+
+
+class Search(NamedTuple):
+    """A search in progress."""
+
+    frames: Annotated[Int64, "depth COLUMNS"]
+    """int64 ``[depth, COLUMNS]``: the states on the way to the current one."""
+    table: Annotated[Int64, "slots 2"]
+    """int64 ``[slots, 2]``: the states met, 0 for a free slot; a power of 2."""
+    counts: Annotated[Int64, "3"]
+    """int64 ``[3]``: the last frame, the number of states, and whether frames were missing."""
+
+
+def collapses(variant: Variant) -> bool:
+    """Whether this search can play a game."""
+    return (
+        (variant.decks, variant.cells, variant.build, variant.moves) == (1, 0, "alternate color", "sequence")
+        and (variant.sequence, variant.spaces, variant.base) == ("as build", "kings", "ace")
+        and (variant.fill, variant.foundation_build) == ("none", "same suit")
+        and all(size == 0 or len(down) == size - 1 for size, down in zip(variant.tableau, _face_down(variant)))
+        and variant.piles <= MAX_PILES
+        and max(variant.tableau) <= MAX_PILE
+        and 0 < variant.stock <= MAX_STOCK
+        and variant.passes <= MAX_PASSES
+    )
+
+
+def _face_down(variant: Variant) -> tuple[frozenset[int], ...]:
+    return variant.face_down_rows or (frozenset(),) * variant.piles
+
+
+def code_of(card: Any) -> Any:
+    """The code of a card in masks, from its code in the engine, or the other way round."""
+    return card ^ ((card >> 1) & 1)
+
+
+# ------------------------------------------------------------------------------------------ masks
+
+
+@inner
+def _twins(mask):
+    """The cards of the same ranks and colors, other suits."""
+    return ((mask & _PAIRS) << 2) | ((mask >> 2) & _PAIRS)
+
+
+@inner
+def _others(mask):
+    """Cards of the same ranks and other colors, one for each."""
+    return ((mask & _EVEN) << 1) | ((mask >> 1) & _EVEN)
+
+
+@inner
+def _parents(pairs):
+    """The cards of the next higher rank and the other color, of masks that contain both of each color."""
+    return _others(pairs) << 4
+
+
+@inner
+def _children(pairs):
+    """The cards of the next lower rank and the other color, of masks that contain both of each color."""
+    return _others(pairs >> 4)
+
+
+@inner
+def _height(foundations, suit):
+    return (foundations >> (4 * suit)) & 15
+
+
+@inner
+def _safe(foundations, suit):
+    """Whether the next card of a suit goes home safely: each card that could lie on it can go home, too, and
+    so can each card that could lie on that one.
+    """
+    height = _height(foundations, suit)
+    return (
+        _height(foundations, suit ^ 1) >= height - 1
+        and _height(foundations, suit ^ 3) >= height - 1
+        and _height(foundations, suit ^ 2) >= height - 2
+    )
+
+
+@inner
+def _pile_of(puzzle, frame, card):
+    """The pile of a fixed card."""
+    for pile in range(puzzle.piles.shape[0]):
+        dealt = (frame[PILES] >> (4 * pile)) & 15
+        if dealt > 0 and puzzle.piles[pile, dealt - 1] == card:
+            return pile
+    return -1
+
+
+@inner
+def _spaces(puzzle, frame):
+    """Number of empty piles: those without a dealt card, less the Kings that moved there."""
+    spaces = 0
+    for pile in range(puzzle.piles.shape[0]):
+        spaces += ((frame[PILES] >> (4 * pile)) & 15) == 0
+    kings = ((frame[FACE_UP] & ~frame[FIXED]) >> (4 * puzzle.ranks)) & 15
+    return spaces - ((kings & 1) + ((kings >> 1) & 1) + ((kings >> 2) & 1) + (kings >> 3))
+
+
+@inner
+def _ready(puzzle, frame):
+    """The cards of the stock that can be played after some draws, and perhaps a redeal."""
+    left = 0
+    for k in range(puzzle.stock.shape[0]):
+        left += (frame[STOCK] >> k) & 1
+    place = ready = 0
+    for k in range(puzzle.stock.shape[0]):
+        if (frame[STOCK] >> k) & 1:
+            place += 1
+            now = place >= frame[WASTE] and (place - frame[WASTE]) % puzzle.draw == 0
+            later = place % puzzle.draw == 0 and frame[REDEALS] != 0
+            if now or later or place == left:
+                ready |= 1 << puzzle.stock[k]
+    return ready
+
+
+# ------------------------------------------------------------------------------------------ moves
+
+
+@inner
+def _find_moves(puzzle, frame):
+    """Write the moves of a state; whether there is only one, which loses nothing."""
+    face_up, fixed, foundations = frame[FACE_UP], frame[FIXED], frame[FOUNDATIONS]
+    loose = face_up & ~fixed
+    on_one = _parents(loose | _twins(loose))
+    on_two = _parents(loose & _twins(loose))
+    free = ((face_up | _twins(face_up)) & ~on_one) | ((face_up & _twins(face_up)) & ~on_two)
+    takes = _children(free)
+    kings = 15 << (4 * puzzle.ranks)
+    fits = takes | kings if _spaces(puzzle, frame) > 0 else takes & ~kings
+    last = following = safe = 0
+    for suit in range(4):
+        height = _height(foundations, suit)
+        last |= 1 << (4 * height + suit)
+        card = 1 << (4 * height + 4 + suit)
+        following |= card
+        safe |= card * _safe(foundations, suit)
+    home = face_up & free & following
+    for kind in range(5):
+        frame[MOVES + kind] = 0
+    after = frame[AFTER]
+    if after == FREELY:
+        forced = home & (safe | ~(fixed | kings) if puzzle.back else safe)
+        if forced:
+            frame[MOVES + HOME] = forced & -forced
+            return True
+        forced = frame[READY] & following & safe
+        if puzzle.draw == 1 and not puzzle.limited and forced:
+            frame[MOVES + DRAWN_HOME] = forced & -forced
+            return True
+        frame[MOVES + HOME] = home
+        frame[MOVES + TURN] = fixed & fits
+        frame[MOVES + DRAWN_HOME] = frame[READY] & following
+        frame[MOVES + DRAWN] = frame[READY] & fits
+        if puzzle.back:
+            # The same as to go home and to return, which Kings cannot.
+            frame[MOVES + TURN] &= ~home | kings
+            frame[MOVES + DRAWN] &= ~following | kings
+    elif after == FILL:
+        frame[MOVES + TURN] = fixed & fits & kings
+        frame[MOVES + DRAWN] = frame[READY] & fits & kings
+        return False
+    elif after > AGAIN:
+        pair = 5 << (4 * ((after - USE) >> 1) + ((after - USE) & 1))
+        uses = _children(pair)
+        frame[MOVES + HOME] = home & pair
+        frame[MOVES + TURN] = fixed & fits & uses & ~home
+        frame[MOVES + DRAWN] = frame[READY] & fits & uses & ~following
+    if puzzle.back:
+        returns = last & takes & ~15 & ~kings
+        for suit in range(4):
+            height = _height(foundations, suit)
+            if height > 0 and _safe(foundations - (1 << (4 * suit)), suit):
+                returns &= ~(1 << (4 * height + suit))
+        frame[MOVES + BACK] = returns
+    return False
+
+
+@inner
+def _next_move(frame):
+    """Take a move from those of a frame; -1 if there is none."""
+    for kind in range(5):
+        mask = frame[MOVES + kind]
+        if mask:
+            card = lowest_bit(mask)
+            frame[MOVES + kind] = mask & (mask - 1)
+            return (kind << 6) | card
+    return -1
+
+
+@inner
+def _turn(puzzle, frame, card):
+    """Take a fixed card away; whether that empties the pile."""
+    pile = _pile_of(puzzle, frame, card)
+    frame[PILES] -= 1 << (4 * pile)
+    frame[FIXED] &= ~(1 << card)
+    return _settle(puzzle, frame, pile)
+
+
+@inner
+def _settle(puzzle, frame, pile):
+    """Turn up the last dealt card of a pile; whether there is none.
+
+    A King at the bottom is not fixed: its pile is like a space that it filled.
+    """
+    dealt = (frame[PILES] >> (4 * pile)) & 15
+    if dealt == 0:
+        return True
+    card = puzzle.piles[pile, dealt - 1]
+    frame[FACE_UP] |= 1 << card
+    if dealt == 1 and card >> 2 == puzzle.ranks:
+        frame[PILES] -= 1 << (4 * pile)
+    else:
+        frame[FIXED] |= 1 << card
+    return False
+
+
+@inner
+def _draw(puzzle, frame, card):
+    """Take a card from the stock."""
+    place = index = left = 0
+    for k in range(puzzle.stock.shape[0]):
+        if (frame[STOCK] >> k) & 1:
+            left += 1
+            if puzzle.stock[k] == card:
+                place, index = left, k
+    now = place >= frame[WASTE] and ((place - frame[WASTE]) % puzzle.draw == 0 or place == left)
+    frame[STOCK] &= ~(1 << index)
+    frame[WASTE] = place - 1
+    if puzzle.limited:
+        frame[REDEALS] -= not now
+    elif frame[WASTE] % puzzle.draw == 0 or frame[WASTE] == left - 1:
+        frame[WASTE] = 0  # as good as a new pass
+
+
+@inner
+def _play(puzzle, frame, move):
+    """Play a move."""
+    kind, card = move >> 6, move & 63
+    suit = card & 3
+    bit = 1 << card
+    frame[AFTER] = FREELY
+    if kind == HOME:
+        frame[FOUNDATIONS] += 1 << (4 * suit)
+        frame[FACE_UP] &= ~bit
+        if frame[FIXED] & bit:
+            _turn(puzzle, frame, card)
+    elif kind == TURN:
+        if _turn(puzzle, frame, card):
+            frame[AFTER] = FILL
+    elif kind == DRAWN_HOME:
+        frame[FOUNDATIONS] += 1 << (4 * suit)
+    elif kind == DRAWN:
+        frame[FACE_UP] |= bit
+    else:
+        pair = 5 << (card & ~2)
+        loose = frame[FACE_UP] & ~frame[FIXED]
+        lying = loose & _children(pair)
+        there = frame[FACE_UP] & pair
+        # Without this card there is none of its kind that is free.
+        needed = there == 0 or (lying != 0 and (there != pair or (lying & _twins(lying)) != 0))
+        frame[FOUNDATIONS] -= 1 << (4 * suit)
+        frame[FACE_UP] |= bit
+        frame[AFTER] = USE + 2 * (card >> 2) + (card & 1) if needed else AGAIN
+    if kind == DRAWN_HOME or kind == DRAWN:
+        _draw(puzzle, frame, card)
+        frame[READY] = _ready(puzzle, frame)
+
+
+@inner
+def _won(puzzle, foundations):
+    return foundations == puzzle.ranks * 0x1111
+
+
+# ----------------------------------------------------------------------------------------- search
+
+
+@inner(wraps=True)
+def _slot(first, second, slots):
+    key = mix(np.uint64(first) ^ mix(np.uint64(second)))
+    return np.int64(key & np.uint64(slots - 1))
+
+
+@inner
+def _met(frame, table):
+    """Whether a state is in the table; it is now."""
+    first = frame[PILES]
+    second = (1 << 62) | (frame[STOCK] << 31) | (frame[FOUNDATIONS] << 15)
+    second |= (frame[WASTE] << 10) | (frame[AFTER] << 5) | frame[REDEALS]
+    slots = table.shape[0]
+    start = _slot(first, second, slots)
+    for k in range(_PROBES):
+        slot = (start + k) & (slots - 1)
+        if table[slot, 1] == second and table[slot, 0] == first:
+            return True
+        if table[slot, 1] == 0:
+            break
+    table[slot, 0], table[slot, 1] = first, second
+    return False
+
+
+def read(rules: Rules, row: Array) -> tuple[Puzzle, Array]:
+    """The puzzle of a position row, int8 ``[row_size]`` with a known stock, and its state as a frame."""
+    piles = row[: rules.row_cells].reshape(rules.piles, rules.pile_capacity)
+    dealt = np.zeros((rules.piles, MAX_PILE), dtype=np.int8)
+    frame = np.zeros(COLUMNS, dtype=np.int64)
+    for pile, cards in enumerate(piles):
+        down = np.count_nonzero(cards >= DOWN)
+        dealt[pile, : down + 1] = code_of(cards[: down + 1] & (DOWN - 1))
+        for card in code_of(cards[down:][cards[down:] > 0]).tolist():
+            frame[FACE_UP] |= 1 << card
+        if cards[0] and (down or cards[0] >> 2 != rules.ranks):
+            frame[PILES] |= (down + 1) << (4 * pile)
+            frame[FIXED] |= 1 << int(dealt[pile, down])
+    for suit, height in enumerate(row[rules.row_foundations :][:4].tolist()):
+        frame[FOUNDATIONS] |= height << (4 * code_of(suit))
+    waste = row[rules.row_waste : rules.row_foundations]
+    waste = waste[waste > 0]
+    stock = row[rules.row_stock :]
+    stock = np.concatenate((waste, stock[stock > 0][::-1]))
+    frame[STOCK] = (1 << len(stock)) - 1
+    frame[WASTE] = len(waste)
+    frame[REDEALS] = row[rules.row_redeals] if rules.passes > 1 else rules.passes == 0
+    puzzle = Puzzle(
+        dealt, code_of(stock), rules.ranks, rules.draw, int(rules.passes > 0), rules.worrying_back
+    )  # fmt: skip
+    return puzzle, frame
+
+
+@kernel
+def begin(puzzle: Puzzle, search: Search) -> None:
+    """Complete the state in the first frame, of which piles, foundations, stock, waste and redeals are set."""
+    frame = search.frames[0]
+    frame[AFTER] = FREELY
+    frame[READY] = _ready(puzzle, frame)
+    _find_moves(puzzle, frame)
+    search.counts[:] = 0
+
+
+@kernel
+def explore(puzzle: Puzzle, search: Search, budget: int) -> int:
+    """Search until a state is won.
+
+    Parameters
+    ----------
+    budget
+        Maximum number of states in this call; the next call continues.
+
+    Returns
+    -------
+    MORE if the budget is spent; FOUND if the last frame is won; EXHAUSTED if no state can be won; TOO_DEEP if
+    none was found, but some were left out.
+    """
+    frames, counts = search.frames, search.counts
+    depth = counts[0]
+    end = counts[1] + budget
+    while depth >= 0:
+        if counts[1] >= end:
+            counts[0] = depth
+            return MORE
+        move = _next_move(frames[depth])
+        if move < 0:
+            depth -= 1
+            continue
+        if depth + 1 == frames.shape[0]:
+            counts[2] = 1
+            continue
+        for column in range(READY + 1):
+            frames[depth + 1, column] = frames[depth, column]
+        frames[depth, MOVE] = move
+        frame = frames[depth + 1]
+        _play(puzzle, frame, move)
+        counts[1] += 1
+        if _won(puzzle, frame[FOUNDATIONS]):
+            counts[0] = depth + 1
+            return FOUND
+        if _find_moves(puzzle, frame) or not _met(frame, search.table):
+            depth += 1
+    counts[0] = 0
+    return TOO_DEEP if counts[2] else EXHAUSTED
+
+
+# ------------------------------------------------------------------------------------------ lines
+
+
+def spell(batch: Batch, moves: Iterable[int]) -> Iterator[int]:
+    """The actions of the game for some moves; they are played in row 0 of a batch, whose stock is known."""
+    rules, layout = batch.rules, batch.spec.actions
+    capacity = rules.pile_capacity
+
+    def play(kind: Kind, source: int = 0, target: int = 0) -> int:
+        action = layout.encode(Action(kind, source, target))
+        batch.play(np.zeros(1, dtype=np.int64), np.array([action]))
+        return action
+
+    def find(card: int) -> tuple[int, int]:
+        """The pile of a card, and its place there."""
+        [place] = np.flatnonzero(batch.state.rows[0, : rules.row_cells] == card)
+        return divmod(int(place), capacity)
+
+    def parent(card: int) -> int:
+        """The pile that takes a card; -1 for a King, which goes to a space."""
+        if card >> 2 == rules.ranks:
+            return -1
+        tops = batch.state.tops[0, : rules.piles]
+        other_color = (code_of(tops) ^ code_of(card)) & 1
+        return int(np.flatnonzero((tops >> 2 == (card >> 2) + 1) & (other_color == 1))[0])
+
+    def lay(source: int, card: int) -> int:
+        pile = parent(card)
+        return play("space", source) if pile < 0 else play("tableau", source, pile)
+
+    for move in moves:
+        kind, card = move >> 6, code_of(move & 63)
+        if kind == BACK:
+            yield play("worry", rules.sources + (card & 3), parent(card))
+        elif kind in (DRAWN_HOME, DRAWN):
+            while batch.state.tops[0, rules.piles] != card:
+                yield play("draw" if batch.state.stock[0] else "redeal")
+            yield play("home", rules.piles) if kind == DRAWN_HOME else lay(rules.piles, card)
+        else:
+            pile, place = find(card)
+            if kind == TURN:
+                yield lay(pile, card)
+            else:
+                if place + 1 < batch.state.heights[0, pile]:
+                    yield lay(pile, int(batch.state.rows[0, pile * capacity + place + 1]))
+                yield play("home", pile)
