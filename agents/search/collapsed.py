@@ -1,17 +1,17 @@
 """Exhaustive search of games like Klondike, without the arrangement of their face-up cards.
 
 In these games any part of a sequence moves, a card goes onto the two cards of the next rank and the other
-color, and only Kings fill spaces. Moves of sequences can be taken back, so it does not matter which of its two
-parents a card lies on. It matters only how many there are: of two parents with one card on them, one is free,
-and the card can be moved so that either is. What remains of a position is:
+color, and only Kings fill spaces. Moves of sequences can be taken back, so it does not matter which of its
+two parents a card lies on. It matters only how many there are: of two parents with one card on them, one is
+free, and the card can be moved so that either is. What remains of a position is:
 
-- how many of its dealt cards lie in each pile; the last of them is *fixed*, because to move it turns up a card
-  or empties the pile;
+- how many of its dealt cards lie in each pile; the last of them is *fixed*, because to move it turns up a
+  card or empties the pile;
 - the heights of the foundations;
 - the cards in the stock, and which of them can be played.
 
-A card is free to leave the tableau if its rank and color have fewer cards on them than there are cards of that
-rank and color. The same condition says whether they take another card.
+A card is free to leave the tableau if fewer cards lie on the cards of its rank and color than there are. The
+same condition says whether these cards take another one.
 
 These rules leave moves out, and no solution is lost:
 
@@ -20,8 +20,9 @@ These rules leave moves out, and no solution is lost:
 - After a card returned from its foundation, either another returns, or a move follows that needs it.
 - After a pile was emptied, a King fills the space.
 
-The states are searched depth first; a table remembers them, and forgets some when it is full. Bits of masks are
-card codes; Spades and Hearts are exchanged in them (:func:`code_of`), so that the lowest bit is the color.
+The states are searched depth first; a table remembers them, and forgets some when it is full. Bits of masks
+are card codes; Spades and Hearts are exchanged in them (:func:`code_of`), so that the lowest bit is the
+color.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,6 +31,7 @@ from typing import Annotated, Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from agents.search.exhaustive import EXHAUSTED, FOUND, FULL, MORE
 from agents.search.positions import mix
 from solitaire_env import Variant
 from solitaire_env.core import Rules
@@ -37,6 +39,7 @@ from solitaire_env.core.batch import Batch
 from solitaire_env.core.cards import DOWN
 from solitaire_env.core.layout import Action, Kind
 from solitaire_env.core.native import Int8, Int64, inner, kernel, lowest_bit
+from solitaire_env.core.spec import GameSpec
 
 Array = npt.NDArray[Any]
 
@@ -52,7 +55,7 @@ HOME, TURN, DRAWN_HOME, DRAWN, BACK = range(5)
 
 # Columns of a frame: the state, ...
 PILES, FOUNDATIONS, STOCK, WASTE, REDEALS, AFTER, FACE_UP, FIXED = range(8)
-# ... the stock's cards that can be played, the moves that are left of each kind, and the move to the next frame.
+# ... the stock's cards that can be played, the moves that are left of each kind, the move to the next frame.
 READY: Final = 8
 MOVES: Final = 9
 MOVE: Final = 14
@@ -62,11 +65,10 @@ COLUMNS: Final = 15
 # foundation; or else a use of the cards of a rank and color, ``USE + 2 * rank + color``.
 FREELY, FILL, AGAIN, USE = 0, 1, 2, 1
 
-# Return values of :func:`explore`.
-MORE, FOUND, EXHAUSTED, TOO_DEEP = range(4)
-
 _PAIRS: Final = 0x33333333333333
 _EVEN: Final = 0x55555555555555
+MAX_DEPTH: Final = 2000
+"""Longest line of a search. Cards go home or leave the stock at most once more often than they return."""
 _PROBES: Final = 4
 """Slots of the table for each state."""
 
@@ -87,7 +89,7 @@ class Puzzle(NamedTuple):
 
 
 class Search(NamedTuple):
-    """A search in progress."""
+    """A search in progress, see :func:`make_search`."""
 
     frames: Annotated[Int64, "depth COLUMNS"]
     """int64 ``[depth, COLUMNS]``: the states on the way to the current one."""
@@ -97,13 +99,23 @@ class Search(NamedTuple):
     """int64 ``[3]``: the last frame, the number of states, and whether frames were missing."""
 
 
+def make_search(megabytes: float) -> Search:
+    """A search whose table fits into some megabytes."""
+    slots = 1 << max(12, (int(megabytes * 1e6) // 16).bit_length() - 1)
+    return Search(
+        np.zeros((MAX_DEPTH, COLUMNS), dtype=np.int64),
+        np.zeros((slots, 2), dtype=np.int64),
+        np.zeros(3, dtype=np.int64),
+    )
+
+
 def collapses(variant: Variant) -> bool:
     """Whether this search can play a game."""
     return (
         (variant.decks, variant.cells, variant.build, variant.moves) == (1, 0, "alternate color", "sequence")
         and (variant.sequence, variant.spaces, variant.base) == ("as build", "kings", "ace")
         and (variant.fill, variant.foundation_build) == ("none", "same suit")
-        and all(size == 0 or len(down) == size - 1 for size, down in zip(variant.tableau, _face_down(variant)))
+        and [len(down) for down in _face_down(variant)] == [max(0, size - 1) for size in variant.tableau]
         and variant.piles <= MAX_PILES
         and max(variant.tableau) <= MAX_PILE
         and 0 < variant.stock <= MAX_STOCK
@@ -186,7 +198,7 @@ def _spaces(puzzle, frame):
 
 
 @inner
-def _ready(puzzle, frame):
+def playable(puzzle, frame):
     """The cards of the stock that can be played after some draws, and perhaps a redeal."""
     left = 0
     for k in range(puzzle.stock.shape[0]):
@@ -206,7 +218,7 @@ def _ready(puzzle, frame):
 
 
 @inner
-def _find_moves(puzzle, frame):
+def find_moves(puzzle, frame):
     """Write the moves of a state; whether there is only one, which loses nothing."""
     face_up, fixed, foundations = frame[FACE_UP], frame[FIXED], frame[FOUNDATIONS]
     loose = face_up & ~fixed
@@ -265,7 +277,7 @@ def _find_moves(puzzle, frame):
 
 
 @inner
-def _next_move(frame):
+def next_move(frame):
     """Take a move from those of a frame; -1 if there is none."""
     for kind in range(5):
         mask = frame[MOVES + kind]
@@ -322,7 +334,7 @@ def _draw(puzzle, frame, card):
 
 
 @inner
-def _play(puzzle, frame, move):
+def play_move(puzzle, frame, move):
     """Play a move."""
     kind, card = move >> 6, move & 63
     suit = card & 3
@@ -350,13 +362,14 @@ def _play(puzzle, frame, move):
         frame[FOUNDATIONS] -= 1 << (4 * suit)
         frame[FACE_UP] |= bit
         frame[AFTER] = USE + 2 * (card >> 2) + (card & 1) if needed else AGAIN
-    if kind == DRAWN_HOME or kind == DRAWN:
+    if kind in (DRAWN_HOME, DRAWN):
         _draw(puzzle, frame, card)
-        frame[READY] = _ready(puzzle, frame)
+        frame[READY] = playable(puzzle, frame)
 
 
 @inner
-def _won(puzzle, foundations):
+def is_won(puzzle, foundations):
+    """Whether all cards are home."""
     return foundations == puzzle.ranks * 0x1111
 
 
@@ -370,7 +383,7 @@ def _slot(first, second, slots):
 
 
 @inner
-def _met(frame, table):
+def meet(frame, table):
     """Whether a state is in the table; it is now."""
     first = frame[PILES]
     second = (1 << 62) | (frame[STOCK] << 31) | (frame[FOUNDATIONS] << 15)
@@ -387,15 +400,20 @@ def _met(frame, table):
     return False
 
 
-def read(rules: Rules, row: Array) -> tuple[Puzzle, Array]:
-    """The puzzle of a position row, int8 ``[row_size]`` with a known stock, and its state as a frame."""
+def read(rules: Rules, row: Array) -> tuple[Puzzle, Array] | None:
+    """The puzzle of a position row, int8 ``[row_size]`` with a known stock, and its state as a frame; None if
+    the face-up cards of a pile are no sequence, which never happens in a game from a deal.
+    """
     piles = row[: rules.row_cells].reshape(rules.piles, rules.pile_capacity)
     dealt = np.zeros((rules.piles, MAX_PILE), dtype=np.int8)
     frame = np.zeros(COLUMNS, dtype=np.int64)
     for pile, cards in enumerate(piles):
         down = np.count_nonzero(cards >= DOWN)
+        face_up = code_of(cards[down:][cards[down:] > 0])
+        if down >= MAX_PILE or (np.diff(face_up >> 2) != -1).any() or (np.diff(face_up & 1) == 0).any():
+            return None
         dealt[pile, : down + 1] = code_of(cards[: down + 1] & (DOWN - 1))
-        for card in code_of(cards[down:][cards[down:] > 0]).tolist():
+        for card in face_up.tolist():
             frame[FACE_UP] |= 1 << card
         if cards[0] and (down or cards[0] >> 2 != rules.ranks):
             frame[PILES] |= (down + 1) << (4 * pile)
@@ -417,12 +435,56 @@ def read(rules: Rules, row: Array) -> tuple[Puzzle, Array]:
 
 @kernel
 def begin(puzzle: Puzzle, search: Search) -> None:
-    """Complete the state in the first frame, of which piles, foundations, stock, waste and redeals are set."""
+    """Complete the state in the first frame, of which :func:`read` set all but the playable cards."""
     frame = search.frames[0]
     frame[AFTER] = FREELY
-    frame[READY] = _ready(puzzle, frame)
-    _find_moves(puzzle, frame)
+    frame[READY] = playable(puzzle, frame)
+    find_moves(puzzle, frame)
     search.counts[:] = 0
+
+
+@inner
+def copy_state(frame, to):
+    """Copy the state of a frame, without its moves."""
+    for column in range(MOVES):
+        to[column] = frame[column]
+
+
+@inner
+def enter(puzzle, frames, depth, move):
+    """Play a move of a frame; the next frame is its state."""
+    copy_state(frames[depth], frames[depth + 1])
+    frames[depth, MOVE] = move
+    play_move(puzzle, frames[depth + 1], move)
+
+
+@inner(inline=False)
+def run(puzzle, search, budget):
+    """See :func:`explore`."""
+    frames, counts = search.frames, search.counts
+    depth = counts[0]
+    end = counts[1] + budget
+    while depth >= 0:
+        if counts[1] >= end:
+            counts[0] = depth
+            return MORE
+        move = next_move(frames[depth])
+        if move < 0:
+            depth -= 1
+            continue
+        if depth + 1 == frames.shape[0]:
+            counts[2] = 1
+            continue
+        enter(puzzle, frames, depth, move)
+        counts[1] += 1
+        frame = frames[depth + 1]
+        if is_won(puzzle, frame[FOUNDATIONS]):
+            counts[0] = depth + 1
+            return FOUND
+        if find_moves(puzzle, frame) or not meet(frame, search.table):
+            depth += 1
+    counts[0] = 0
+    return FULL if counts[2] else EXHAUSTED
 
 
 @kernel
@@ -436,36 +498,10 @@ def explore(puzzle: Puzzle, search: Search, budget: int) -> int:
 
     Returns
     -------
-    MORE if the budget is spent; FOUND if the last frame is won; EXHAUSTED if no state can be won; TOO_DEEP if
-    none was found, but some were left out.
+    MORE if the budget is spent; FOUND if the last frame is won; EXHAUSTED if no state can be won; FULL if
+    there was no room for some states.
     """
-    frames, counts = search.frames, search.counts
-    depth = counts[0]
-    end = counts[1] + budget
-    while depth >= 0:
-        if counts[1] >= end:
-            counts[0] = depth
-            return MORE
-        move = _next_move(frames[depth])
-        if move < 0:
-            depth -= 1
-            continue
-        if depth + 1 == frames.shape[0]:
-            counts[2] = 1
-            continue
-        for column in range(READY + 1):
-            frames[depth + 1, column] = frames[depth, column]
-        frames[depth, MOVE] = move
-        frame = frames[depth + 1]
-        _play(puzzle, frame, move)
-        counts[1] += 1
-        if _won(puzzle, frame[FOUNDATIONS]):
-            counts[0] = depth + 1
-            return FOUND
-        if _find_moves(puzzle, frame) or not _met(frame, search.table):
-            depth += 1
-    counts[0] = 0
-    return TOO_DEEP if counts[2] else EXHAUSTED
+    return run(puzzle, search, budget)
 
 
 # ------------------------------------------------------------------------------------------ lines
@@ -514,3 +550,40 @@ def spell(batch: Batch, moves: Iterable[int]) -> Iterator[int]:
                 if place + 1 < batch.state.heights[0, pile]:
                     yield lay(pile, int(batch.state.rows[0, pile * capacity + place + 1]))
                 yield play("home", pile)
+
+
+class Collapsed:
+    """The search of games of one variant.
+
+    Parameters
+    ----------
+    megabytes
+        Memory of the table of states.
+    """
+
+    def __init__(self, variant: Variant, megabytes: float) -> None:
+        self.batch = Batch(GameSpec(variant), 1)
+        self.search = make_search(megabytes)
+
+    def begin(self, row: Array) -> bool:
+        """Begin with a position row, int8 ``[row_size]``, whose stock is known; whether it can be played,
+        see :func:`read`.
+        """
+        self.row = row
+        start = read(self.batch.rules, row)
+        if start is not None:
+            self.puzzle, self.search.frames[0] = start
+            if self.search.counts[1]:
+                self.search = self.search._replace(table=np.zeros(self.search.table.shape, dtype=np.int64))
+            begin(self.puzzle, self.search)
+        return start is not None
+
+    def explore(self, budget: int) -> tuple[int, int]:
+        """Search ``budget`` states: the result of :func:`explore`, and their number."""
+        before = int(self.search.counts[1])
+        return explore(self.puzzle, self.search, budget), int(self.search.counts[1]) - before
+
+    def line(self) -> tuple[int, ...]:
+        """The actions to a win that was found."""
+        self.batch.set_row(0, self.row)
+        return tuple(spell(self.batch, self.search.frames[: self.search.counts[0], MOVE].tolist()))

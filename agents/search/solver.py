@@ -1,9 +1,12 @@
 """A thoughtful solver: decides whether a game can be won when the order of the stock is known.
 
-1. Nested rollouts of the linear policy (:func:`agents.search.rollouts.nested_rollouts`): milliseconds a game.
-2. More nested rollouts, each playout with perturbed weights, which win other deals.
+1. Games like Klondike: an exhaustive search that ignores how face-up cards are arranged
+   (:mod:`agents.search.collapsed`). It decides all but a few deals in thousands.
+2. Other games: nested rollouts of the linear policy (:func:`agents.search.rollouts.nested_rollouts`),
+   milliseconds a game; then more, each playout with perturbed weights, which win other deals.
 3. In games of one deck or less, an exhaustive search in bounded memory. It finds wins that rollouts miss, and
-   proves that there is no win if it ends without one.
+   proves that there is no win if it ends without one. In turn with it, short searches that try the moves in
+   other orders: where one order does not find a win in minutes, another finds it in milliseconds.
 4. In larger games beam searches (:mod:`agents.search.beam`), alternately by playouts and by the values of a
    network, each three times as wide as the last of its kind, or as wide as time allows.
 
@@ -21,7 +24,18 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.search.beam import MAX_LINE, Beam
-from agents.search.exhaustive import EXHAUSTED, FOUND, MORE, Store, begin, explore, make_store, path_to_last
+from agents.search.collapsed import Collapsed, collapses
+from agents.search.exhaustive import (
+    EXHAUSTED,
+    FOUND,
+    FULL,
+    MORE,
+    Store,
+    begin,
+    explore,
+    make_store,
+    path_to_last,
+)
 from agents.search.positions import SALT, keys_of, make_trail, spell_out
 from agents.search.rollouts import nested_rollouts, perturb
 from agents.search.shorten import shorten
@@ -58,8 +72,8 @@ MIN_WIDTH_FACTOR: Final = 0.5
 """Minimum of :data:`WIDTH_FACTOR` if time is short."""
 MAX_DEFICIT: Final = 0.1
 """No further network beams after one that ended this far behind the best line, as a share of all cards."""
-SLICE: Final = 100_000
-"""Moves of the exhaustive search between two checks of the time."""
+SLICE: Final = 200_000
+"""Moves of the exhaustive search between two checks of the time, and of a search in another order."""
 MAX_EXHAUSTIVE_CARDS: Final = 52
 """Games of at most this many cards are searched exhaustively."""
 
@@ -112,9 +126,9 @@ class Search:
     beams: dict[Kind, list[FinishedBeam]] = field(default_factory=lambda: {kind: [] for kind in WIDTHS})
     """The finished beam searches."""
     store: Store | None = None
-    """The positions of an unfinished exhaustive search."""
-    explored: bool = False
-    """Whether an exhaustive search has ended, for lack of scratch."""
+    """The positions of an exhaustive search."""
+    full: bool = False
+    """Whether an exhaustive search has ended for lack of memory."""
     stopped: bool = False
 
     def add_line(self, home: int, line: tuple[int, ...]) -> None:
@@ -173,6 +187,9 @@ class Solver:
             values = PositionValues(self.variant, network)
         self.kinds: tuple[Kind, ...] = ("playouts", "network") if values else ("playouts",)
         self.beam = Beam(self.variant, megabytes / 2, self.weights, values)
+        self.short_store = make_store(self.batch.rules, 0.1 * megabytes, SLICE + 1)
+        """For searches in other orders."""
+        self.collapsed = Collapsed(variant, megabytes) if collapses(variant) else None
 
     def solve_deal(self, deal: Start, **limits: Any) -> Solution:
         """Solve a numbered or named deal, or a position; see :meth:`solve`."""
@@ -201,12 +218,13 @@ class Solver:
         s = Search(cards, self.batch.rules.cards, random, start + seconds, progress)
         s.add_line(home, ())
         small = self.batch.rules.cards <= MAX_EXHAUSTIVE_CARDS
+        collapsed = self.collapsed is not None and self.collapsed.begin(cards)
         try:
             while s.result == "unknown":
-                if s.store is not None:
+                if collapsed:
+                    collapsed = self._explore_collapsed(s)
+                elif small and s.tries >= TRIES_BEFORE_EXHAUSTIVE:
                     self._explore(s)
-                elif small and s.tries >= TRIES_BEFORE_EXHAUSTIVE and not s.explored:
-                    s.store = self._begin_exhaustive(cards)
                 elif not small and s.tries >= TRIES_BEFORE_BEAM and (beam := self._next_beam(s)):
                     self._search_beam(s, *beam)
                 else:
@@ -214,6 +232,8 @@ class Solver:
                 s.report()
                 if s.stopped or time.perf_counter() >= s.until or s.nodes >= nodes:
                     break
+            if s.result == "unknown" and not s.line:
+                self._play_nested(s)
         except KeyboardInterrupt:
             s.stopped = True
         line = self._strict_line(cards, spell_out(self.batch, cards, s.line, self.autoplay, s.home))
@@ -237,22 +257,50 @@ class Solver:
         s.nodes += moves
         s.add_line(home, tuple(self.lines[0, :length].tolist()))
 
-    def _explore(self, s: Search) -> None:
-        """Continue the exhaustive search."""
-        assert s.store is not None
-        batch = self.batch
-        before = int(s.store.counts[2])
-        end = explore(
-            batch.rules, batch.state, batch.events, self.weights, self.autoplay, SLICE, self.trail, s.store,
-            self.scratch,
-        )  # fmt: skip
-        s.nodes += int(s.store.counts[2]) - before
+    def _explore_collapsed(self, s: Search) -> bool:
+        """Continue the search without the arrangement of face-up cards; whether it can go on."""
+        assert self.collapsed is not None
+        end, states = self.collapsed.explore(SLICE)
+        s.nodes += states
         if end == FOUND:
-            s.add_line(batch.rules.cards, path_to_last(s.store))
+            s.add_line(self.batch.rules.cards, self.collapsed.line())
         elif end == EXHAUSTED:
             s.result = "unwinnable"
-        if end != MORE:
-            s.store, s.explored = None, True
+        return end == MORE
+
+    def _explore(self, s: Search) -> None:
+        """Continue the exhaustive search, then search for a while in another order of moves."""
+        if s.store is None:
+            s.store = make_store(self.batch.rules, 0.9 * self.megabytes)
+            self._begin_exhaustive(s, s.store)
+        if not s.full:
+            s.full = self._continue(s, s.store, self.weights) == FULL
+        if s.result == "unknown":
+            self._begin_exhaustive(s, self.short_store)
+            self._continue(s, self.short_store, perturb(self.weights, 1, s.random)[0])
+
+    def _begin_exhaustive(self, s: Search, store: Store) -> None:
+        """Begin an exhaustive search."""
+        store.table[:] = 0
+        store.counts[:] = 0
+        batch = self.batch
+        batch.set_row(0, s.cards)
+        begin(batch.rules, batch.state, batch.events, self.autoplay, self.trail, store)
+
+    def _continue(self, s: Search, store: Store, weights: Array) -> int:
+        """Continue an exhaustive search; the result of :func:`~agents.search.exhaustive.explore`."""
+        batch = self.batch
+        before = int(store.counts[2])
+        end = explore(
+            batch.rules, batch.state, batch.events, weights, self.autoplay, SLICE, self.trail, store,
+            self.scratch,
+        )  # fmt: skip
+        s.nodes += int(store.counts[2]) - before
+        if end == FOUND:
+            s.add_line(batch.rules.cards, path_to_last(store))
+        elif end == EXHAUSTED:
+            s.result = "unwinnable"
+        return end
 
     def _next_beam(self, s: Search) -> tuple[Kind, int] | None:
         """The kind with the fewest beams that has time and use for another, and the width of that beam; None
@@ -283,15 +331,6 @@ class Solver:
         s.add_line(found.home, found.line)
         if found.exhausted and s.result == "unknown":
             s.result = "unwinnable"
-
-    def _begin_exhaustive(self, cards: Array) -> Store:
-        """An exhaustive search before its first move."""
-        store = make_store(self.batch.rules, self.megabytes)
-        self.batch.set_row(0, cards)
-        begin(
-            self.batch.rules, self.batch.state, self.batch.events, self.autoplay, self.trail, store
-        )  # fmt: skip
-        return store
 
     def _strict_line(self, cards: Array, line: list[int]) -> tuple[int, ...]:
         """A line in the moves of the game itself.
