@@ -23,7 +23,15 @@ SEARCH = "search"
 
 
 def load_search(name: str, spec: GameSpec, prior: str = "shipped", budget: "Budget | None" = None) -> Policy:
-    """The policy ``search`` with a network: ``shipped``, or a run or model folder."""
+    """The policy ``search``. In games like Klondike it needs no network; in the others it takes one:
+    ``shipped``, or a run or model folder.
+    """
+    from agents.search.collapsed import collapses
+
+    if collapses(spec.variant):
+        from agents.search.tree_player import TreeSearcher
+
+        return TreeSearcher(spec.variant, budget)
     from agents.search.player import Searcher  # torch is loaded only when it is needed
 
     return Searcher(spec.variant, torch_network(prior, spec), budget)

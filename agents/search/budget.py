@@ -1,5 +1,7 @@
 """The search budget."""
 
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -30,3 +32,19 @@ class Budget:
             raise ValueError(f"min_prob is {self.min_prob}, allowed: 0 to 1")
         if self.milliseconds is not None and not self.milliseconds > 0:
             raise ValueError(f"milliseconds is {self.milliseconds}, allowed: above 0")
+
+    def rounds(self, candidates: int) -> Iterator[Iterator[int]]:
+        """Batches of simulations in rounds; after each round, half of the candidates remain."""
+        rounds = (candidates - 1).bit_length()
+        if self.milliseconds is None:
+            for _ in range(rounds):
+                yield iter((self.simulations // rounds,))
+            return
+        start = time.perf_counter()
+        for k in range(rounds):
+            yield self._until(start + self.milliseconds / 1000 * (k + 1) / rounds)
+
+    def _until(self, end: float) -> Iterator[int]:
+        yield self.simulations
+        while time.perf_counter() < end:
+            yield self.simulations

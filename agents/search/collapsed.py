@@ -583,7 +583,12 @@ class Collapsed:
         before = int(self.search.counts[1])
         return explore(self.puzzle, self.search, budget), int(self.search.counts[1]) - before
 
+    def moves(self) -> list[int]:
+        """The moves to a win that was found."""
+        moves: list[int] = self.search.frames[: self.search.counts[0], MOVE].tolist()
+        return moves
+
     def line(self) -> tuple[int, ...]:
         """The actions to a win that was found."""
         self.batch.set_row(0, self.row)
-        return tuple(spell(self.batch, self.search.frames[: self.search.counts[0], MOVE].tolist()))
+        return tuple(spell(self.batch, self.moves()))

@@ -11,8 +11,7 @@ for a winning line (:mod:`agents.search.solver`) and follows it.
 """
 
 import hashlib
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -242,7 +241,7 @@ class Searcher(Policy):
         """
         trials = Trials(actions, np.zeros(len(actions)), np.zeros(len(actions), dtype=np.int64))
         left = np.arange(len(actions))
-        for each in self._rounds(len(actions)):
+        for each in self.budget.rounds(len(actions)):
             for many in each:
                 n = max(1, min(many, self.batch.size) // len(left))
                 stocks = draw_stocks(self.batch.rules, observation, n, random, order)
@@ -250,23 +249,6 @@ class Searcher(Policy):
             means = trials.sums[left] / trials.counts[left] + bonus[left]
             left = left[np.sort(np.argsort(-means, kind="stable")[: (len(left) + 1) // 2])]
         return int(actions[left[0]])
-
-    def _rounds(self, candidates: int) -> Iterator[Iterator[int]]:
-        """Batches of simulations in rounds; after each round half of the candidates remain."""
-        rounds = (candidates - 1).bit_length()
-        if self.budget.milliseconds is None:
-            for _ in range(rounds):
-                yield iter((self.budget.simulations // rounds,))
-            return
-        start = time.perf_counter()
-        for k in range(rounds):
-            end = start + self.budget.milliseconds / 1000 * (k + 1) / rounds
-            yield self._until(end)
-
-    def _until(self, end: float) -> Iterator[int]:
-        yield self.budget.simulations
-        while time.perf_counter() < end:
-            yield self.budget.simulations
 
     # -------------------------------------------------------------------------------- the trials
 

@@ -1,0 +1,171 @@
+"""The search policy in games like Klondike: tree search over the cards that are not seen.
+
+1. While redeals are not limited, drawing costs nothing: the player draws until it has seen the whole stock.
+2. Tree search (:mod:`agents.search.tree`) compares the choices by sequential halving. A choice is a move that
+   cannot be taken back, after those that it needs.
+3. When all cards are known, since at most one is face down, the exhaustive search
+   (:mod:`agents.search.collapsed`) says how to win.
+
+It reads only the ``cards`` observation.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.search.budget import Budget
+from agents.search.collapsed import COLUMNS, Collapsed, code_of, make_search, read, spell
+from agents.search.exhaustive import FOUND, MORE
+from agents.search.stocks import draw_stocks, remembered_order, unseen, write_games
+from agents.search.tree import TRIED, WINS, grow, make_tree, plant
+from solitaire_env import Variant
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.policies.policy import Policy
+
+Array = npt.NDArray[Any]
+
+STATES: Final = 1000
+"""Maximum number of states of a search at a leaf of the tree."""
+EXPLORE: Final = 0.3
+"""Factor of the confidence bounds."""
+DEPTH: Final = 30
+"""Maximum number of choices of an iteration."""
+MEGABYTES: Final = 64
+"""Memory of the search when all cards are known."""
+
+
+@dataclass
+class Memory:
+    """The memory of a game."""
+
+    order: Array | None = None
+    """The order of the stock after a redeal, the next card last; None while cards were never drawn."""
+    plan: dict[bytes, int] = field(default_factory=dict)
+    """Planned actions by observation."""
+    lost: bool = False
+    """Whether the exhaustive search proved that the game cannot be won."""
+
+
+class TreeSearcher(Policy):
+    """The policy, see the module.
+
+    Parameters
+    ----------
+    variant
+        The game, see :func:`~agents.search.collapsed.collapses`.
+    budget
+        ``simulations`` is the number of iterations of a choice, ``nodes`` of states when all cards are known.
+    """
+
+    name = "search"
+    stochastic = True
+    stateful = True
+
+    def __init__(self, variant: Variant, budget: Budget | None = None) -> None:
+        self.budget = budget or Budget()
+        self.variant = variant
+        self.moves = variant.moves
+        self.batch = Batch(GameSpec(variant), 1)
+        self.search = make_search(0)
+        self.tree = make_tree(2 * self.budget.simulations)
+        self.path = np.zeros(DEPTH, dtype=np.int64)
+        self.frame = np.zeros(COLUMNS, dtype=np.int64)
+        self.solver = Collapsed(variant, MEGABYTES)
+        self.games: dict[int, Memory] = {}
+        self.last = Memory()
+        """The memory of the last game, for calls without ``games``."""
+
+    def __call__(
+        self,
+        observations: Array,
+        masks: npt.NDArray[np.int8],
+        *,
+        uniforms: npt.NDArray[np.float64] | None = None,
+        games: npt.NDArray[np.int64] | None = None,
+    ) -> npt.NDArray[np.int64]:
+        """Actions int64 ``[n]``. Without ``games``, only the last plan is remembered."""
+        uniforms = np.random.default_rng().random(len(masks)) if uniforms is None else uniforms
+        chosen = np.empty(len(masks), dtype=np.int64)
+        for n, (observation, mask, chance) in enumerate(zip(observations, masks, uniforms, strict=True)):
+            memory = self.games.setdefault(int(games[n]), Memory()) if games is not None else self.last
+            chosen[n] = self._choose(observation, mask, np.random.default_rng(int(chance * 2**53)), memory)
+        return chosen
+
+    def ended(self, games: Sequence[int]) -> None:
+        """Delete the memory of games that have ended."""
+        for game in games:
+            self.games.pop(game, None)
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the budget."""
+        return hashlib.sha256(f"tree {self.budget}".encode()).hexdigest()[:16]
+
+    def _choose(self, observation: Array, mask: Array, random: np.random.Generator, memory: Memory) -> int:
+        rules = self.batch.rules
+        if self.variant.passes != 1:
+            memory.order = remembered_order(rules, observation, memory.order)
+        if (planned := memory.plan.get(observation.tobytes())) is not None:
+            return planned
+        if self.variant.passes == 0 and memory.order is None:
+            return 0  # draw
+        if not memory.lost:
+            memory.plan = self._plan(observation, random, memory.order)
+            memory.lost = not memory.plan
+        if memory.lost:
+            legal = np.flatnonzero(mask)
+            home = legal[(legal >= rules.home_actions) & (legal < rules.cell_actions)]
+            return int(random.choice(home if len(home) else legal))
+        return memory.plan[observation.tobytes()]
+
+    def _plan(self, observation: Array, random: np.random.Generator, order: Array | None) -> dict[bytes, int]:
+        """Actions by observation, to a win or to the best choice; empty if the game is lost."""
+        rules = self.batch.rules
+        rows = np.zeros((1, rules.row_size), dtype=np.int8)
+        write_games(rules, rows, observation, draw_stocks(rules, observation, 1, random, order))
+        known = 0 if order is None else int(observation[rules.row_stock_count])
+        if len(unseen(rules, observation)) - known <= 1 and self.solver.begin(rows[0]):
+            end, _ = self.solver.explore(self.budget.nodes)
+            moves = self.solver.moves() if end == FOUND else []
+        else:
+            end = MORE
+        if end == MORE:
+            moves = self._compare(observation, rows[0], random, order)
+        self.batch.set_row(0, rows[0])
+        plan: dict[bytes, int] = {}
+        actions = spell(self.batch, moves)
+        while True:
+            seen = self.batch.observations()[0].tobytes()
+            action = next(actions, None)
+            if action is None:
+                return plan
+            plan[seen] = action
+
+    def _compare(
+        self, observation: Array, row: Array, random: np.random.Generator, order: Array | None
+    ) -> list[int]:
+        """The moves of the choice that wins the most worlds; none if there is no choice."""
+        tree = self.tree
+        start = read(self.batch.rules, row)
+        if start is None:
+            raise ValueError(f"{self.variant.name}: the position occurs in no game, so search cannot play it")
+        puzzle, frame = start
+        left = np.arange(plant(puzzle, self.search, frame, tree))
+        if len(left) == 0:
+            return []
+        for share in self.budget.rounds(len(left)):
+            for iterations in share:
+                n = max(1, iterations // len(left))
+                worlds = code_of(draw_stocks(self.batch.rules, observation, n, random, order))
+                grow(
+                    puzzle, self.search, frame, tree, left, worlds, EXPLORE, STATES, self.path, self.frame
+                )  # fmt: skip
+            wins = tree.choices[left, WINS] / tree.choices[left, TRIED]
+            left = left[np.sort(np.argsort(-wins, kind="stable")[: (len(left) + 1) // 2])]
+        moves: list[int] = tree.lines[left[0]].tolist()
+        return moves[: moves.index(-1)]
