@@ -1,18 +1,21 @@
-"""Exhaustive depth-first search."""
+"""Exhaustive depth-first search in bounded memory, the best move first."""
 
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.positions import WON, Trail, find, follow, keys_after
+from agents.search.positions import WON, Trail, find, follow, keys_after, make_trail
+from solitaire_env import Variant
 from solitaire_env.core import Events, Rules, State
+from solitaire_env.core.batch import Batch
 from solitaire_env.core.native import Float64, Int8, Int16, Int32, Int64, UInt64, inner, kernel
 from solitaire_env.core.rules.derive import place
 from solitaire_env.core.rules.state import copy, write_row
 from solitaire_env.core.rules.step import step
-from solitaire_env.move_features.autoplay import autoplay_safe
-from solitaire_env.move_features.moves import MoveScratch, score_moves, sort_by_score
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.move_features.autoplay import autoplay_safe, has_safe_moves
+from solitaire_env.move_features.moves import MoveScratch, make_move_scratch, score_moves, sort_by_score
 
 Array = npt.NDArray[Any]
 
@@ -147,3 +150,48 @@ def explore(
             if state.status[1] == WON and store.counts[0] > before:
                 return FOUND
     return EXHAUSTED
+
+
+class Exhaustive:
+    """The search of games of one variant.
+
+    Parameters
+    ----------
+    weights
+        Weights of the linear policy, which orders the moves.
+    megabytes, most
+        Memory for positions, and their maximum number.
+    """
+
+    def __init__(self, variant: Variant, weights: Array, megabytes: float, most: int = 2**31 - 1) -> None:
+        self.batch = Batch(GameSpec(variant), 2)
+        self.weights = weights
+        self.autoplay = has_safe_moves(variant)
+        """Whether safe autoplay follows each move."""
+        self.store = make_store(self.batch.rules, megabytes, most)
+        self.trail = make_trail(self.batch.rules)
+        self.scratch = make_move_scratch(self.batch.rules)
+
+    def begin(self, row: Array, weights: Array | None = None) -> None:
+        """Begin with a position row, int8 ``[row_size]``, whose stock is known, and perhaps other weights."""
+        batch = self.batch
+        self.weights = self.weights if weights is None else weights
+        # A new array is faster to clear than a large one that was used.
+        self.store = self.store._replace(table=np.zeros(self.store.table.shape, dtype=np.uint64))
+        self.store.counts[:] = 0
+        batch.set_row(0, row)
+        begin(batch.rules, batch.state, batch.events, self.autoplay, self.trail, self.store)
+
+    def explore(self, budget: int) -> tuple[int, int]:
+        """Play ``budget`` moves: the result of :func:`explore`, and their number."""
+        batch, store = self.batch, self.store
+        before = int(store.counts[2])
+        end = explore(
+            batch.rules, batch.state, batch.events, self.weights, self.autoplay, budget, self.trail, store,
+            self.scratch,
+        )  # fmt: skip
+        return end, int(store.counts[2]) - before
+
+    def line(self) -> tuple[int, ...]:
+        """The actions to a win that was found, without safe autoplay."""
+        return path_to_last(self.store)

@@ -22,12 +22,14 @@ import torch as th
 from agents.networks.player import NetworkPlayer
 from agents.networks.scores import Scores
 from agents.search.budget import Budget
-from agents.search.positions import SALT, keys_of
+from agents.search.exhaustive import FOUND, Exhaustive
+from agents.search.positions import SALT, WON, keys_of
 from agents.search.rollouts import play_to_end
-from agents.search.solver import Solver
+from agents.search.solver import MAX_EXHAUSTIVE_CARDS, Solver
 from agents.search.stocks import draw_stocks, remembered_order, unseen, write_games
 from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
+from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.autoplay import has_safe_moves
 from solitaire_env.move_features.moves import make_move_scratch
@@ -43,6 +45,9 @@ MAX_REPEATS: Final = 30
 MAX_IDLE: Final = 40
 """After this many moves without a card going home or leaving the stock the network plays without search: such
 games are hardly ever won, and searching would continue until the step limit."""
+LEAF_MOVES: Final = 1000
+LEAF_MEGABYTES: Final = 1
+"""Limits of the search at the end of a simulation."""
 MAX_GAMES: Final = 4096
 """Maximum number of games with a stored memory."""
 
@@ -108,6 +113,11 @@ class Searcher(Policy):
         solves = not variant.stock and not variant.hides_cards and self.budget.nodes > 0
         self.solver = Solver(self.variant) if solves else None
         self.weights = weights_for(variant.name, stock=variant.stock > 0)
+        searches = variant.hides_cards and variant.cards <= MAX_EXHAUSTIVE_CARDS
+        self.leaves = (
+            Exhaustive(self.variant, self.weights, LEAF_MEGABYTES, LEAF_MOVES + 1) if searches else None
+        )
+        """Says which simulations are won, instead of playouts."""
         self.autoplay = has_safe_moves(variant)
         self.endless = variant.passes == 0 or variant.worrying_back
         """Whether only more cards home than before are progress, because stock or cards may cycle."""
@@ -274,6 +284,10 @@ class Searcher(Policy):
         state, rules, n = self.batch.state, self.batch.rules, len(orders)
         stocks = np.tile(orders, (len(left), 1))
         todo = self._place(observation, stocks, trials.actions[left].repeat(n))
+        if self.leaves is not None:
+            trials.sums[left] += self._solve(len(stocks)).reshape(len(left), n).sum(1)
+            trials.counts[left] += n
+            return
         random.integers(2**62)  # stored games were played with one more number drawn here
         rows = np.flatnonzero(todo & (state.status == 0))
         self.simulated_moves += len(rows) + play_to_end(
@@ -281,9 +295,21 @@ class Searcher(Policy):
             self.scratch,
         )  # fmt: skip
         m = len(stocks)
-        results = state.home[:m] / rules.cards + (state.status[:m] == 1)
+        results = state.home[:m] / rules.cards + (state.status[:m] == WON)
         trials.sums[left] += results.reshape(len(left), n).sum(1)
         trials.counts[left] += n
+
+    def _solve(self, n: int) -> Array:
+        """Whether a short search wins each of the first games, bool ``[n]``."""
+        assert self.leaves is not None
+        state = self.batch.state
+        won = state.status[:n] == WON
+        for b in np.flatnonzero(state.status[:n] == PLAYING):
+            self.leaves.begin(state.rows[b])
+            end, moves = self.leaves.explore(LEAF_MOVES)
+            won[b] = end == FOUND
+            self.simulated_moves += moves
+        return won
 
     @th.inference_mode()
     def _score(self, observations: Array, masks: Array) -> tuple[Scores, th.Tensor]:

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -25,18 +26,8 @@ import numpy.typing as npt
 
 from agents.search.beam import MAX_LINE, Beam
 from agents.search.collapsed import Collapsed, collapses
-from agents.search.exhaustive import (
-    EXHAUSTED,
-    FOUND,
-    FULL,
-    MORE,
-    Store,
-    begin,
-    explore,
-    make_store,
-    path_to_last,
-)
-from agents.search.positions import SALT, keys_of, make_trail, spell_out
+from agents.search.exhaustive import EXHAUSTED, FOUND, FULL, MORE, Exhaustive
+from agents.search.positions import SALT, keys_of, spell_out
 from agents.search.rollouts import nested_rollouts, perturb
 from agents.search.shorten import shorten
 from solitaire_env import Variant
@@ -125,10 +116,10 @@ class Search:
     tries: int = 0
     beams: dict[Kind, list[FinishedBeam]] = field(default_factory=lambda: {kind: [] for kind in WIDTHS})
     """The finished beam searches."""
-    store: Store | None = None
-    """The positions of an exhaustive search."""
+    exhaustive: bool = False
+    """Whether the exhaustive search has begun."""
     full: bool = False
-    """Whether an exhaustive search has ended for lack of memory."""
+    """Whether it has ended for lack of memory."""
     stopped: bool = False
 
     def add_line(self, home: int, line: tuple[int, ...]) -> None:
@@ -178,7 +169,6 @@ class Solver:
         self.weights = weights_for(variant.name, stock=variant.stock > 0)
         self.batch = Batch(GameSpec(self.variant), 3)
         self.scratch = make_move_scratch(self.batch.rules)
-        self.trail = make_trail(self.batch.rules)
         self.lines = np.zeros((2, MAX_LINE), dtype=np.int64)
         values = None
         if network is not None and variant.cards > MAX_EXHAUSTIVE_CARDS:
@@ -187,9 +177,17 @@ class Solver:
             values = PositionValues(self.variant, network)
         self.kinds: tuple[Kind, ...] = ("playouts", "network") if values else ("playouts",)
         self.beam = Beam(self.variant, megabytes / 2, self.weights, values)
-        self.short_store = make_store(self.batch.rules, 0.1 * megabytes, SLICE + 1)
-        """For searches in other orders."""
         self.collapsed = Collapsed(variant, megabytes) if collapses(variant) else None
+
+    @cached_property
+    def exhaustive(self) -> Exhaustive:
+        """The exhaustive search."""
+        return Exhaustive(self.variant, self.weights, 0.9 * self.megabytes)
+
+    @cached_property
+    def short(self) -> Exhaustive:
+        """For short searches in other orders of moves."""
+        return Exhaustive(self.variant, self.weights, 0.1 * self.megabytes, SLICE + 1)
 
     def solve_deal(self, deal: Start, **limits: Any) -> Solution:
         """Solve a numbered or named deal, or a position; see :meth:`solve`."""
@@ -218,11 +216,11 @@ class Solver:
         s = Search(cards, self.batch.rules.cards, random, start + seconds, progress)
         s.add_line(home, ())
         small = self.batch.rules.cards <= MAX_EXHAUSTIVE_CARDS
-        collapsed = self.collapsed is not None and self.collapsed.begin(cards)
+        collapsed = self.collapsed if self.collapsed and self.collapsed.begin(cards) else None
         try:
             while s.result == "unknown":
                 if collapsed:
-                    collapsed = self._explore_collapsed(s)
+                    collapsed = collapsed if self._continue(s, collapsed) == MORE else None
                 elif small and s.tries >= TRIES_BEFORE_EXHAUSTIVE:
                     self._explore(s)
                 elif not small and s.tries >= TRIES_BEFORE_BEAM and (beam := self._next_beam(s)):
@@ -257,47 +255,24 @@ class Solver:
         s.nodes += moves
         s.add_line(home, tuple(self.lines[0, :length].tolist()))
 
-    def _explore_collapsed(self, s: Search) -> bool:
-        """Continue the search without the arrangement of face-up cards; whether it can go on."""
-        assert self.collapsed is not None
-        end, states = self.collapsed.explore(SLICE)
-        s.nodes += states
-        if end == FOUND:
-            s.add_line(self.batch.rules.cards, self.collapsed.line())
-        elif end == EXHAUSTED:
-            s.result = "unwinnable"
-        return end == MORE
-
     def _explore(self, s: Search) -> None:
         """Continue the exhaustive search, then search for a while in another order of moves."""
-        if s.store is None:
-            s.store = make_store(self.batch.rules, 0.9 * self.megabytes)
-            self._begin_exhaustive(s, s.store)
+        if not s.exhaustive:
+            self.exhaustive.begin(s.cards)
+            s.exhaustive = True
         if not s.full:
-            s.full = self._continue(s, s.store, self.weights) == FULL
+            s.full = self._continue(s, self.exhaustive) == FULL
         if s.result == "unknown":
-            self._begin_exhaustive(s, self.short_store)
-            self._continue(s, self.short_store, perturb(self.weights, 1, s.random)[0])
+            self.short.begin(s.cards, perturb(self.weights, 1, s.random)[0])
+            self._continue(s, self.short)
 
-    def _begin_exhaustive(self, s: Search, store: Store) -> None:
-        """Begin an exhaustive search."""
-        store.table[:] = 0
-        store.counts[:] = 0
-        batch = self.batch
-        batch.set_row(0, s.cards)
-        begin(batch.rules, batch.state, batch.events, self.autoplay, self.trail, store)
-
-    def _continue(self, s: Search, store: Store, weights: Array) -> int:
-        """Continue an exhaustive search; the result of :func:`~agents.search.exhaustive.explore`."""
-        batch = self.batch
-        before = int(store.counts[2])
-        end = explore(
-            batch.rules, batch.state, batch.events, weights, self.autoplay, SLICE, self.trail, store,
-            self.scratch,
-        )  # fmt: skip
-        s.nodes += int(store.counts[2]) - before
+    @staticmethod
+    def _continue(s: Search, search: Exhaustive | Collapsed) -> int:
+        """Continue a search; the result of :func:`agents.search.exhaustive.explore`."""
+        end, moves = search.explore(SLICE)
+        s.nodes += moves
         if end == FOUND:
-            s.add_line(batch.rules.cards, path_to_last(store))
+            s.add_line(s.all_cards, search.line())
         elif end == EXHAUSTED:
             s.result = "unwinnable"
         return end
