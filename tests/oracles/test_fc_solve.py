@@ -84,7 +84,8 @@ def test_house_rules_are_solved(rules: dict[str, str]) -> None:
     [
         ("freecell", [f"ms:{number}" for number in range(1, 201)], 0),
         ("freecell", ["ms:11982"], 1),
-        ("bakers-game", list(range(200)), 45),
+        ("forecell", list(range(200)), 40),
+        ("bakers-game", list(range(200)), 44),
         ("seahaven-towers", list(range(200)), 27),
     ],
 )
@@ -97,6 +98,9 @@ def test_related_games_are_solved(game: str, deals: list[Deal], impossible: int)
     for deal in deals:
         env.reset(options={"deal": deal})
         answer = read_answer(ask(variant, board_text(shown(env)), *TO_WIN))
+        if answer.verdict == "impossible":
+            # Some deals of Baker's Game can be won by moves that this preset leaves out.
+            answer = read_answer(ask(variant, board_text(shown(env)), *TO_COUNT, "-mi", "1000000"))
         verdicts[answer.verdict] += 1
         contradiction = "unwinnable" if answer.verdict == "won" else "winnable"
         assert deal not in ours or ours[deal].result != contradiction, deal
