@@ -85,14 +85,16 @@ class Add:
 
 @dataclass
 class Replay:
-    """Play stored games of the leaderboard again; the exit status is 1 if one of them differs."""
+    """Play stored games again; the exit status is 1 if one of them differs."""
 
     entry: tyro.conf.Positional[str]
-    """Entry of the leaderboard, GAME/NAME, such as busy-aces/shipped."""
+    """Entry of the table, such as busy-aces/shipped."""
+    table: Literal["leaderboard", "search"] = "leaderboard"
+    """Table of results."""
     policy: str | None = None
-    """Policy, as in agents.evaluate. (default: the entry's name)"""
-    deals: str = "0:1000"
-    """Deals: N, FIRST:END, or several with commas."""
+    """Policy, as in agents.evaluate. (default: the entry's name; in the table search, search)"""
+    deals: str | None = None
+    """Deals: N, FIRST:END, or several with commas. (default: the stored ones)"""
     num_envs: int = stored.TIMED_ENVS
     """Number of games that are played together."""
     trust_model: bool = False
@@ -168,7 +170,7 @@ def described(a: Add, policy: str, config: TrainConfig) -> About:
             made=made,
             training=cost_of(policy, folder, config.variant),
             weights=stored.weights_hash(folder),
-            budget=vars(a.search) if a.table == "search" else None,
+            budget=vars(a.search) if policy == "search" else None,
             config=yaml.safe_load(dump_config(config)) if a.table == "ablations" else None,
         )
     except ValidationError as error:
@@ -237,20 +239,25 @@ def network_about(model: Path) -> About:
 
 def replay(a: Replay) -> int:
     """Play stored games again, and print whether they are equal."""
-    group, name = stored.check_entry("leaderboard", a.entry)
-    rows = {row.deal: row for row in stored.read_games("leaderboard", a.entry)}
-    for deal in parse_deals(a.deals):
+    group, name = stored.check_entry(a.table, a.entry)
+    rows = {row.deal: row for row in stored.read_games(a.table, a.entry)}
+    if not rows:
+        raise ValueError(f"the table {a.table} has no entry {a.entry}")
+    deals = a.deals or stored.deals_text(list(rows))
+    for deal in parse_deals(deals):
         if deal not in rows:
             raise ValueError(f"{a.entry} has no stored game of deal {shown(deal)}")
     moves = next(iter(rows.values())).moves
     config = make_config(
-        {"env": group, "moves": None if moves == env_variant(group).moves else moves, "eval_deals": a.deals},
+        {"env": group, "moves": None if moves == env_variant(group).moves else moves, "eval_deals": deals},
         "command line",
     )
+    budget = stored.read_abouts(a.table)[a.entry].budget
     one_thread()
     done = play_policy(
-        a.policy or name, config, None, ProgressLine(a.quiet),
-        label=name, trust_model=a.trust_model, num_envs=a.num_envs,
+        a.policy or ("search" if a.table == "search" else name), config, None, ProgressLine(a.quiet),
+        label=name if a.table == "leaderboard" else "search", trust_model=a.trust_model, num_envs=a.num_envs,
+        budget=Budget(**budget) if budget else None,
     )  # fmt: skip
     others = [row.deal for row in done.games if row != rows[row.deal]]
     print(f"{len(done.games) - len(others)} of {len(done.games)} games equal the stored ones")
