@@ -65,10 +65,12 @@ COLUMNS: Final = 15
 # foundation; or else a use of the cards of a rank and color, ``USE + 2 * rank + color``.
 FREELY, FILL, AGAIN, USE = 0, 1, 2, 1
 
+# Masks of two suits in all ranks: one of each color; the two of a color.
 _PAIRS: Final = 0x33333333333333
 _EVEN: Final = 0x55555555555555
+
 MAX_DEPTH: Final = 2000
-"""Longest line of a search. Cards go home or leave the stock at most once more often than they return."""
+"""Longest line of a search."""
 _PROBES: Final = 4
 """Slots of the table for each state."""
 
