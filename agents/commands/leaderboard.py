@@ -45,7 +45,7 @@ MADE: Final = {
     "random": "a random legal move, uniformly",
     "greedy": "the best move in a fixed order, written by hand",
     "linear": "the highest weighted sum of 28 features of a move; weights found by `agents fit-linear`",
-    "search": "the shipped network, moves simulated on sampled stock orders; the solver if nothing is hidden",
+    "search": "moves simulated on sampled hidden cards; the solver if nothing is hidden",
     "shipped": "a network, trained with `agents.train`: `solitaire_env/policies/weights/GAME/README.md`",
 }
 """Descriptions of the policies that have a name."""
