@@ -90,6 +90,8 @@ def test_replay_reproduces_stored_games(capsys: pytest.CaptureFixture[str]) -> N
     assert "10 of 10 games equal the stored ones" in capsys.readouterr().out
     supermoves = ["busy-aces/greedy-supermoves", "--policy", "greedy"]
     assert main(["replay", *supermoves, "--deals", "5:9", "--quiet"]) == 0
+    search = ["replay", "klondike-draw-3/4000", "--table", "search", "--deals", "0:2", "--quiet"]
+    assert main(search) == 0
 
 
 def test_policies_have_won_no_deal_that_is_proved_unwinnable() -> None:
