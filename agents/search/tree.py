@@ -85,9 +85,9 @@ def _returns(puzzle, frame, move):
 
 @inner
 def _add_choice(tree, node, frames, depth):
-    """Add the moves of the first frames as a choice of a node, if there is room."""
+    """Add the moves of the first frames as a choice of a node, unless they are too many."""
     at = tree.sizes[1]
-    if depth + 1 >= LONGEST or at == tree.choices.shape[0] or tree.nodes[node, NUMBER] == MAX_CHOICES:
+    if depth + 1 >= LONGEST or tree.nodes[node, NUMBER] == MAX_CHOICES:
         return
     for k in range(depth + 1):
         tree.lines[at, k] = frames[k, MOVE]
@@ -205,7 +205,8 @@ def _iterate(puzzle, search, frame, tree, choice, explore, budget, path):
             won = 1
             break
         node, new = _child(tree, choice, card)
-        if new or length == path.shape[0]:
+        full = tree.sizes[1] + MAX_CHOICES > tree.choices.shape[0]
+        if new or full or length == path.shape[0]:
             copy_state(frame, search.frames[0])
             find_moves(puzzle, search.frames[0])
             search.table[:] = 0

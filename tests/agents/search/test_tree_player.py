@@ -97,6 +97,15 @@ def test_klondike() -> None:
     assert list(evaluate(searcher(variant, simulations=64), variant, [1003]).games) == [games[3]]
 
 
+def test_a_full_tree_only_stops_growing() -> None:
+    """A limit of time allows more iterations than the tree has room for."""
+    variant = SMALL["one pass"]
+    player = searcher(variant, simulations=2, milliseconds=20)
+    games = evaluate(player, variant, range(6)).games
+    assert player.tree.sizes[0] == len(player.tree.nodes)
+    assert sum(game.won for game in games) >= 2
+
+
 KNOWN = pack(3, (2, 2), draw=1, passes=0, worrying_back=True)
 """A game in which at most one card is face down after the first move."""
 
