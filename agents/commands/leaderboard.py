@@ -240,6 +240,7 @@ def network_about(model: Path) -> About:
 def replay(a: Replay) -> int:
     """Play stored games again, and print whether they are equal."""
     group, name = stored.check_entry(a.table, a.entry)
+    name = "search" if a.table == "search" else name
     rows = {row.deal: row for row in stored.read_games(a.table, a.entry)}
     if not rows:
         raise ValueError(f"the table {a.table} has no entry {a.entry}")
@@ -255,8 +256,8 @@ def replay(a: Replay) -> int:
     budget = stored.read_abouts(a.table)[a.entry].budget
     one_thread()
     done = play_policy(
-        a.policy or ("search" if a.table == "search" else name), config, None, ProgressLine(a.quiet),
-        label=name if a.table == "leaderboard" else "search", trust_model=a.trust_model, num_envs=a.num_envs,
+        a.policy or name, config, None, ProgressLine(a.quiet),
+        label=name, trust_model=a.trust_model, num_envs=a.num_envs,
         budget=Budget(**budget) if budget else None,
     )  # fmt: skip
     others = [row.deal for row in done.games if row != rows[row.deal]]

@@ -3,6 +3,17 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+def better_half(left: Array, scores: Array) -> Array:
+    """The half of some candidates with the higher scores, rounded up, in the order given."""
+    return left[np.sort(np.argsort(-scores, kind="stable")[: (len(left) + 1) // 2])]
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ same condition says whether these cards take another one.
 
 These rules leave moves out, and no solution is lost:
 
-- Cards but Kings go home at once if they are neither fixed nor in the stock: they can return when needed.
-- A card goes home at once if no card will need it: see :func:`_safe`.
+- Cards other than Kings go home immediately if they are neither fixed nor in the stock: they can return
+  when they are needed.
+- A card goes home immediately if no card will need it: see :func:`_safe`.
 - After a card returned from its foundation, either another returns, or a move follows that needs it.
 - After a pile was emptied, a King fills the space.
 
@@ -117,16 +118,12 @@ def collapses(variant: Variant) -> bool:
         (variant.decks, variant.cells, variant.build, variant.moves) == (1, 0, "alternate color", "sequence")
         and (variant.sequence, variant.spaces, variant.base) == ("as build", "kings", "ace")
         and (variant.fill, variant.foundation_build) == ("none", "same suit")
-        and [len(down) for down in _face_down(variant)] == [max(0, size - 1) for size in variant.tableau]
+        and [*map(len, variant.face_down_rows or ())] == [max(0, size - 1) for size in variant.tableau]
         and variant.piles <= MAX_PILES
         and max(variant.tableau) <= MAX_PILE
         and 0 < variant.stock <= MAX_STOCK
         and variant.passes <= MAX_PASSES
     )
-
-
-def _face_down(variant: Variant) -> tuple[frozenset[int], ...]:
-    return variant.face_down_rows or (frozenset(),) * variant.piles
 
 
 def code_of(card: Any) -> Any:

@@ -21,7 +21,7 @@ import torch as th
 
 from agents.networks.player import NetworkPlayer
 from agents.networks.scores import Scores
-from agents.search.budget import Budget
+from agents.search.budget import Budget, better_half
 from agents.search.exhaustive import FOUND, Exhaustive
 from agents.search.positions import SALT, WON, keys_of
 from agents.search.rollouts import play_to_end
@@ -257,7 +257,7 @@ class Searcher(Policy):
                 stocks = draw_stocks(self.batch.rules, observation, n, random, order)
                 self._simulate(observation, trials, left, stocks, random)
             means = trials.sums[left] / trials.counts[left] + bonus[left]
-            left = left[np.sort(np.argsort(-means, kind="stable")[: (len(left) + 1) // 2])]
+            left = better_half(left, means)
         return int(actions[left[0]])
 
     # -------------------------------------------------------------------------------- the trials

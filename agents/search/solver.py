@@ -230,7 +230,7 @@ class Solver:
                 s.report()
                 if s.stopped or time.perf_counter() >= s.until or s.nodes >= nodes:
                     break
-            if s.result == "unknown" and not s.line:
+            if s.result == "unknown" and not s.tries:
                 self._play_nested(s)
         except KeyboardInterrupt:
             s.stopped = True

@@ -37,7 +37,7 @@ from agents.search.collapsed import (
     run,
 )
 from agents.search.exhaustive import FOUND
-from solitaire_env.core.native import Int8, Int16, Int64, inner, kernel
+from solitaire_env.core.native import Int8, Int16, Int64, inner, kernel, lowest_bit
 
 Array = npt.NDArray[Any]
 
@@ -160,16 +160,13 @@ def _best(tree, node, explore):
 @inner
 def _follow(puzzle, frame, line):
     """Play the moves of a choice; return the card that was turned up, 0 for none."""
-    card = k = 0
+    k = 0
     before = frame[FIXED]
     while line[k] >= 0:
         play_move(puzzle, frame, line[k])
         k += 1
     turned = frame[FIXED] & ~before
-    while turned > 1:
-        turned >>= 1
-        card += 1
-    return card
+    return lowest_bit(turned) if turned else 0
 
 
 @inner

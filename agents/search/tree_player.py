@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.budget import Budget
+from agents.search.budget import Budget, better_half
 from agents.search.collapsed import COLUMNS, Collapsed, code_of, make_search, read, spell
 from agents.search.exhaustive import FOUND, MORE
 from agents.search.stocks import draw_stocks, remembered_order, unseen, write_games
@@ -166,6 +166,6 @@ class TreeSearcher(Policy):
                     puzzle, self.search, frame, tree, left, worlds, EXPLORE, STATES, self.path, self.frame
                 )  # fmt: skip
             wins = tree.choices[left, WINS] / tree.choices[left, TRIED]
-            left = left[np.sort(np.argsort(-wins, kind="stable")[: (len(left) + 1) // 2])]
+            left = better_half(left, wins)
         moves: list[int] = tree.lines[left[0]].tolist()
         return moves[: moves.index(-1)]

@@ -91,7 +91,7 @@ def test_wins_most_games_that_can_be_won(rules: str) -> None:
 def test_klondike() -> None:
     variant = get_variant("klondike-draw-3")
     games = evaluate(searcher(variant, simulations=64), variant, range(1000, 1020)).games
-    # With so few iterations about 45 % are won, more than by any other policy.
+    # The shipped network wins 17 % of all deals.
     assert sum(game.won for game in games) >= 5
     # Games in parallel do not affect each other.
     assert list(evaluate(searcher(variant, simulations=64), variant, [1003]).games) == [games[3]]
