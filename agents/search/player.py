@@ -11,7 +11,6 @@ for a winning line (:mod:`agents.search.solver`) and follows it.
 """
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -23,6 +22,7 @@ from agents.networks.player import NetworkPlayer
 from agents.networks.scores import Scores
 from agents.search.budget import Budget, better_half
 from agents.search.exhaustive import FOUND, Exhaustive
+from agents.search.policy import Memory, SearchPolicy
 from agents.search.positions import SALT, WON, keys_of
 from agents.search.rollouts import play_to_end
 from agents.search.solver import MAX_EXHAUSTIVE_CARDS, Solver
@@ -34,7 +34,6 @@ from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.autoplay import has_safe_moves
 from solitaire_env.move_features.moves import make_move_scratch
 from solitaire_env.policies.linear import weights_for
-from solitaire_env.policies.policy import Policy
 
 Array = npt.NDArray[Any]
 
@@ -48,13 +47,11 @@ games are hardly ever won, and searching would continue until the step limit."""
 LEAF_MOVES: Final = 1000
 LEAF_MEGABYTES: Final = 1
 """Limits of the search at the end of a simulation."""
-MAX_GAMES: Final = 4096
-"""Maximum number of games with a stored memory."""
 
 
 @dataclass
-class Memory:
-    """The memory of a game."""
+class Visits(Memory):
+    """The memory of a game. Its plan is a winning line."""
 
     visited: set[int] = field(default_factory=set)
     """Keys of its past positions."""
@@ -64,10 +61,6 @@ class Memory:
     """Cards home and cards in the stock after the last move."""
     idle: int = 0
     """Number of consecutive moves that did not change ``progress``."""
-    order: Array | None = None
-    """The order of the stock after a redeal, the next card last; None while cards were never drawn."""
-    plan: dict[bytes, int] | None = None
-    """Actions of a winning line, by observation; None before a line was searched."""
 
 
 class Trials(NamedTuple):
@@ -81,7 +74,7 @@ class Trials(NamedTuple):
     """int64 ``[candidates]``: numbers of simulations."""
 
 
-class Searcher(Policy):
+class Searcher(SearchPolicy):
     """The search policy, see the module.
 
     Parameters
@@ -94,9 +87,7 @@ class Searcher(Policy):
         The search budget of a move.
     """
 
-    name = "search"
-    stochastic = True
-    stateful = True
+    memory = Visits
 
     def __init__(self, variant: Variant, player: NetworkPlayer, budget: Budget | None = None) -> None:
         if player.observation != "cards" or player.information != "player":
@@ -104,9 +95,8 @@ class Searcher(Policy):
                 f"the network reads observation {player.observation!r} with information "
                 f"{player.information!r}, allowed for search: 'cards' and 'player'"
             )
-        self.budget = budget or Budget()
+        super().__init__(variant.with_rules(moves=player.moves), budget)
         self.moves = player.moves
-        self.variant = variant.with_rules(moves=player.moves)
         self.player = player.in_32_bits()
         rows = max(self.budget.simulations + self.budget.candidates, 16)
         self.batch = Batch(GameSpec(self.variant), rows)
@@ -127,52 +117,17 @@ class Searcher(Policy):
         # A playout continues while cards go home or leave the stock.
         draws = variant.stock * max(1, variant.passes)
         self.line = np.zeros(PATIENCE * (self.batch.rules.cards + draws + 1), dtype=np.int64)
-        self.games: dict[int, Memory] = {}
-        self.plan: dict[bytes, int] = {}
-        """The last winning line."""
         self.simulated_moves = 0
         """Number of moves played in simulations."""
-
-    def __call__(
-        self,
-        observations: Array,
-        masks: npt.NDArray[np.int8],
-        *,
-        uniforms: npt.NDArray[np.float64] | None = None,
-        games: npt.NDArray[np.int64] | None = None,
-    ) -> npt.NDArray[np.int64]:
-        """Actions int64 ``[n]``. Without ``games``, past positions are not stored."""
-        uniforms = np.random.default_rng().random(len(masks)) if uniforms is None else uniforms
-        chosen = np.empty(len(masks), dtype=np.int64)
-        for n, (observation, mask, chance) in enumerate(zip(observations, masks, uniforms, strict=True)):
-            memory = self._memory(None if games is None else int(games[n]), observation)
-            chosen[n] = self._choose(observation, mask, chance, memory)
-            self.plan = memory.plan or self.plan
-        return chosen
-
-    def ended(self, games: Sequence[int]) -> None:
-        """Delete the memory of games that have ended."""
-        for game in games:
-            self.games.pop(game, None)
 
     @property
     def fingerprint(self) -> str:
         """The fingerprint of network and budget."""
         return hashlib.sha256(f"{self.player.fingerprint} {self.budget}".encode()).hexdigest()[:16]
 
-    def _memory(self, game: int | None, observation: Array) -> Memory:
-        if game is None:
-            # The game is not known, but it may be the one that was planned last.
-            return Memory(plan=self.plan if observation.tobytes() in self.plan else None)
-        if game not in self.games:
-            self.games[game] = Memory()
-            if len(self.games) > MAX_GAMES:
-                del self.games[next(iter(self.games))]
-        return self.games[game]
-
     # ------------------------------------------------------------------------------------ a move
 
-    def _choose(self, observation: Array, mask: Array, chance: float, memory: Memory) -> int:
+    def _choose(self, observation: Array, mask: Array, random: np.random.Generator, memory: Visits) -> int:
         # An observation ends with foundations and stock count; a move changes one of these numbers by one.
         rules = self.batch.rules
         idle = MAX_IDLE
@@ -191,7 +146,6 @@ class Searcher(Policy):
                 memory.plan = self._plan(self._row(observation), self.budget.nodes)
             if (planned := memory.plan.get(observation.tobytes())) is not None:
                 return planned
-        random = np.random.default_rng(int(chance * 2**53))
         if memory.repeats >= MAX_REPEATS:
             return int(random.choice(np.flatnonzero(mask)))
         if memory.idle >= idle:
@@ -217,7 +171,7 @@ class Searcher(Policy):
         probabilities /= probabilities.sum()
         return probabilities
 
-    def _candidates(self, observation: Array, mask: Array, memory: Memory) -> tuple[Array, Array]:
+    def _candidates(self, observation: Array, mask: Array, memory: Visits) -> tuple[Array, Array]:
         """The legal moves to new positions, the likeliest first, and the probabilities of all actions,
         float64 ``[actions]``.
         """

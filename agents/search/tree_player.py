@@ -10,8 +10,7 @@ It reads only the ``cards`` observation.
 """
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -20,12 +19,12 @@ import numpy.typing as npt
 from agents.search.budget import Budget, better_half
 from agents.search.collapsed import COLUMNS, Collapsed, code_of, make_search, read, spell
 from agents.search.exhaustive import FOUND, MORE
+from agents.search.policy import Memory, SearchPolicy
 from agents.search.stocks import draw_stocks, remembered_order, unseen, write_games
 from agents.search.tree import TRIED, WINS, grow, make_tree, plant
 from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.policies.policy import Policy
 
 Array = npt.NDArray[Any]
 
@@ -40,18 +39,14 @@ MEGABYTES: Final = 64
 
 
 @dataclass
-class Memory:
+class Chances(Memory):
     """The memory of a game."""
 
-    order: Array | None = None
-    """The order of the stock after a redeal, the next card last; None while cards were never drawn."""
-    plan: dict[bytes, int] = field(default_factory=dict)
-    """Planned actions by observation."""
     lost: bool = False
-    """Whether the exhaustive search proved that the game cannot be won."""
+    """Whether the game cannot be won."""
 
 
-class TreeSearcher(Policy):
+class TreeSearcher(SearchPolicy):
     """The policy, see the module.
 
     Parameters
@@ -62,62 +57,34 @@ class TreeSearcher(Policy):
         ``simulations`` is the number of iterations of a choice, ``nodes`` of states when all cards are known.
     """
 
-    name = "search"
-    stochastic = True
-    stateful = True
+    memory = Chances
 
     def __init__(self, variant: Variant, budget: Budget | None = None) -> None:
-        self.budget = budget or Budget()
-        self.variant = variant
-        self.moves = variant.moves
+        super().__init__(variant, budget)
         self.batch = Batch(GameSpec(variant), 1)
         self.search = make_search(0)
         self.tree = make_tree(2 * self.budget.simulations)
         self.path = np.zeros(DEPTH, dtype=np.int64)
         self.frame = np.zeros(COLUMNS, dtype=np.int64)
         self.solver = Collapsed(variant, MEGABYTES)
-        self.games: dict[int, Memory] = {}
-        self.last = Memory()
-        """The memory of the last game, for calls without ``games``."""
-
-    def __call__(
-        self,
-        observations: Array,
-        masks: npt.NDArray[np.int8],
-        *,
-        uniforms: npt.NDArray[np.float64] | None = None,
-        games: npt.NDArray[np.int64] | None = None,
-    ) -> npt.NDArray[np.int64]:
-        """Actions int64 ``[n]``. Without ``games``, only the last plan is remembered."""
-        uniforms = np.random.default_rng().random(len(masks)) if uniforms is None else uniforms
-        chosen = np.empty(len(masks), dtype=np.int64)
-        for n, (observation, mask, chance) in enumerate(zip(observations, masks, uniforms, strict=True)):
-            memory = self.games.setdefault(int(games[n]), Memory()) if games is not None else self.last
-            chosen[n] = self._choose(observation, mask, np.random.default_rng(int(chance * 2**53)), memory)
-        return chosen
-
-    def ended(self, games: Sequence[int]) -> None:
-        """Delete the memory of games that have ended."""
-        for game in games:
-            self.games.pop(game, None)
 
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the budget."""
         return hashlib.sha256(f"tree {self.budget}".encode()).hexdigest()[:16]
 
-    def _choose(self, observation: Array, mask: Array, random: np.random.Generator, memory: Memory) -> int:
+    def _choose(self, observation: Array, mask: Array, random: np.random.Generator, memory: Chances) -> int:
         rules = self.batch.rules
         if self.variant.passes != 1:
             memory.order = remembered_order(rules, observation, memory.order)
-        if (planned := memory.plan.get(observation.tobytes())) is not None:
+        if memory.plan and (planned := memory.plan.get(observation.tobytes())) is not None:
             return planned
         if self.variant.passes == 0 and memory.order is None:
             return 0  # draw
         if not memory.lost:
             memory.plan = self._plan(observation, random, memory.order)
             memory.lost = not memory.plan
-        if memory.lost:
+        if not memory.plan:
             legal = np.flatnonzero(mask)
             home = legal[(legal >= rules.home_actions) & (legal < rules.cell_actions)]
             return int(random.choice(home if len(home) else legal))

@@ -191,7 +191,7 @@ def test_a_time_limit_of_a_move_is_accepted() -> None:
 
 
 def test_memory_of_old_games_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agents.search.player.MAX_GAMES", 2)
+    monkeypatch.setattr("agents.search.policy.MAX_GAMES", 2)
     player = searcher("busy-aces", simulations=2)
     batch = Batch(GameSpec(player.variant), 1)
     batch.deal(np.array([0]), [3])

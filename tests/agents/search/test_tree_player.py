@@ -143,6 +143,19 @@ def test_known_games_are_solved() -> None:
         player.ended([0])
 
 
+def test_without_numbers_of_games_a_lost_game_does_not_affect_the_next() -> None:
+    player = searcher(KNOWN, simulations=2)
+    batch = Batch(GameSpec(KNOWN), 1)
+    lost = start("AC 2C 3C AD 2D 3D AH 2H", "(AS) 3S", "3H 2S")
+    won = start("AC 2C 3C AD 2D 3D AH 2S", "(3H) 3S", "2H AS")
+    for position in (lost, won):
+        batch.begin(np.zeros(1, dtype=np.int64), [position])
+        for _ in range(60):
+            if batch.state.status[0] == PLAYING:
+                batch.step(player(batch.observations().copy(), batch.state.mask.copy()), batch.everyone)
+    assert batch.state.status[0] == WON
+
+
 def test_positions_that_no_game_reaches_are_refused(refuses: Refuses) -> None:
     player = searcher(KNOWN, simulations=2)
     batch = Batch(GameSpec(KNOWN), 1)
