@@ -145,15 +145,21 @@ def test_known_games_are_solved() -> None:
 
 def test_without_numbers_of_games_a_lost_game_does_not_affect_the_next() -> None:
     player = searcher(KNOWN, simulations=2)
-    batch = Batch(GameSpec(KNOWN), 1)
     lost = start("AC 2C 3C AD 2D 3D AH 2H", "(AS) 3S", "3H 2S")
     won = start("AC 2C 3C AD 2D 3D AH 2S", "(3H) 3S", "2H AS")
-    for position in (lost, won):
+
+    def play(player: TreeSearcher, position: Position) -> list[int]:
+        batch = Batch(GameSpec(KNOWN), 1)
         batch.begin(np.zeros(1, dtype=np.int64), [position])
-        for _ in range(60):
-            if batch.state.status[0] == PLAYING:
-                batch.step(player(batch.observations().copy(), batch.state.mask.copy()), batch.everyone)
-    assert batch.state.status[0] == WON
+        actions: list[int] = []
+        while batch.state.status[0] == PLAYING and len(actions) < 60:
+            observations, masks = batch.observations().copy(), batch.state.mask.copy()
+            actions += player(observations, masks, uniforms=np.array([0.5])).tolist()
+            batch.step(np.array(actions[-1:]), batch.everyone)
+        return actions
+
+    assert len(play(player, lost)) == 60
+    assert play(player, won) == play(searcher(KNOWN, simulations=2), won)
 
 
 def test_positions_that_no_game_reaches_are_refused(refuses: Refuses) -> None:
