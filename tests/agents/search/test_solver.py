@@ -23,7 +23,7 @@ from agents.search.shorten import shorten
 from agents.search.solver import Solver
 from agents.search.values import PositionValues
 from agents.solve import check_line
-from solitaire_env import SolitaireEnv
+from solitaire_env import SolitaireEnv, env_id
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.native import widened
@@ -308,15 +308,19 @@ def test_ctrl_c_keeps_the_best_line_of_a_beam(monkeypatch: pytest.MonkeyPatch) -
 # ---------------------------------------------------------------------------------------- the command
 
 
-def test_solve_prints_a_winning_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert solve.main(["eights-down", "--deal", "7", "--quiet"]) == 0
+@pytest.mark.parametrize(("game", "deal"), [("eights-down", 7), ("eighty-thieves", 1_034_823)])
+def test_solve_prints_a_winning_line(game: str, deal: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert solve.main([game, "--deal", str(deal), "--quiet"]) == 0
     head, line, _ = capsys.readouterr().out.splitlines()
-    assert head.startswith("Solitaire/EightsDown-v0, deal 7: won in ")
-    env = SolitaireEnv("eights-down", on_invalid="raise")
-    env.reset(options={"deal": 7})
+    assert head.startswith(f"{env_id(get_variant(game))}, deal {deal}: won in ")
+    env = SolitaireEnv(game, on_invalid="raise")
+    env.reset(options={"deal": deal})
     for text in line.split():
         *_, info = env.step(env.parse_action(text))
     assert info["is_success"]
+
+
+def test_solve_prints_that_a_deal_cannot_be_won(capsys: pytest.CaptureFixture[str]) -> None:
     assert solve.main(["eights-down", "--deal", "251", "--quiet"]) == 0
     assert "cannot be won" in capsys.readouterr().out
 
