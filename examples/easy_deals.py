@@ -1,8 +1,8 @@
 """Deals of a hard game that can be won: the linear policy plays many, the solver the best of them.
 
-No policy wins any of the first thousand deals of Eighty Thieves, and neither does the solver. Among twenty
-thousand others there are some that the solver wins in seconds. Each stage keeps the deals with the most cards
-home for the next, which takes more time for each.
+No policy of the leaderboard wins any of the first thousand deals of Eighty Thieves, nor does the solver.
+Among twenty thousand others there are some that the solver wins in seconds. Each stage keeps the deals with
+the most cards home for the next, which takes more time for each.
 
     python examples/easy_deals.py --env eighty-thieves --first 1000000
 """
