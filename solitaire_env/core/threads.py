@@ -7,11 +7,12 @@ itself.
 
 import os
 import threading
+from _thread import get_ident, start_new_thread
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cache
-from typing import Final, TypeVar
+from functools import cache, wraps
+from queue import SimpleQueue
+from typing import Any, Final, TypeVar, cast
 
 from solitaire_env.util.cores import usable_cores
 from solitaire_env.util.messages import shown
@@ -65,15 +66,91 @@ def set_num_threads(count: int) -> None:
     _here.limit = number
 
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+Running = dict[str, list[int]]
+"""The thread that runs methods of an object, if any does."""
+
+
+def in_one_thread(method: Method) -> Method:
+    """Let one thread at a time run the methods of an object that are declared so.
+
+    The object has ``_running``. A thread that calls such a method while another runs one gets a RuntimeError;
+    it does not wait. The methods may call each other.
+    """
+
+    @wraps(method)
+    def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        mine = [get_ident()]
+        running = self._running.setdefault("thread", mine)
+        if running != mine:
+            raise RuntimeError(
+                "another thread plays these games, allowed: one at a time; make an environment for each thread"
+            )
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            if running is mine:
+                self._running.clear()
+
+    return cast(Method, guarded)
+
+
+class _Job:
+    """A call that several threads make at the same time, each once.
+
+    Ctrl-C raises an exception between any two instructions of the main thread, which could leave a lock of
+    Python's locked. So there are none, only a dict, a set and a queue; :meth:`wait` may be called again.
+    """
+
+    def __init__(self, call: Callable[[], object], helpers: int) -> None:
+        self.call = call
+        self.begun: dict[int, bool] = {}
+        """Whether a helper has begun; the first value set stays."""
+        self.ended: set[int] = set()
+        self.ends: SimpleQueue[None] = SimpleQueue()
+        """An entry after each new one of ``ended``."""
+        self.helpers = helpers
+
+    def help(self, helper: int) -> None:
+        """Make the call as a helper, unless the caller has ended."""
+        if self.begun.setdefault(helper, True):
+            try:
+                _here.limit = 1
+                self.call()
+            finally:
+                self.ended.add(helper)
+                self.ends.put(None)
+
+    def wait(self) -> None:
+        """Wait for the helpers that have begun; the others do not begin any more."""
+        for helper in range(self.helpers):
+            while self.begun.setdefault(helper, False) and helper not in self.ended:
+                self.ends.get()
+
+
 @cache
-def _pool() -> ThreadPoolExecutor:
-    """The threads of this process besides the caller's; they are started when needed."""
-    return ThreadPoolExecutor(max(1, max_threads() - 1), "solitaire-env")
+def _helpers() -> "SimpleQueue[tuple[_Job, int]]":
+    """The work of this process's threads besides the caller's, which are started here."""
+    work: SimpleQueue[tuple[_Job, int]] = SimpleQueue()
+
+    def help_for_ever() -> None:
+        while True:
+            job, helper = work.get()
+            job.help(helper)
+            del job  # it keeps the arrays of its call
+
+    # No thread can be started, or the interpreter is about to end: the caller does all the work.
+    with suppress(RuntimeError):
+        for _ in range(max_threads() - 1):
+            start_new_thread(help_for_ever, ())
+    return work
 
 
 if hasattr(os, "register_at_fork"):  # pragma: no branch  # Windows has no fork
     # The threads of the parent do not exist in the child.
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=_helpers.cache_clear)
 
 
 def threads_for(games: int) -> int:
@@ -86,25 +163,23 @@ def share(call: Callable[[], object], threads: int) -> None:
 
     The other threads make no use of further ones.
     """
-    over = threading.Event()
-
-    def take_part() -> None:
-        if not over.is_set():
-            _here.limit = 1
-            call()
-
-    helpers = []
+    job = _Job(call, threads - 1)
+    interrupt: BaseException | None = None
     try:
-        # No thread can be started, or the interpreter is about to end.
-        with suppress(RuntimeError):
-            for _ in range(threads - 1):
-                helpers.append(_pool().submit(take_part))
+        work = _helpers()
+        for helper in range(threads - 1):
+            work.put((job, helper))
         call()
     finally:
-        over.set()
-        for helper in helpers:
-            if not helper.cancel():
-                helper.result()
+        while True:
+            try:
+                job.wait()
+                break
+            except KeyboardInterrupt as error:
+                # Raised only after the helpers have left the arrays of the call.
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
 
 
 def run_parts(call: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
