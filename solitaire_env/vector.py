@@ -37,18 +37,23 @@ _MARKS: Final = tuple(f"_{name}" for name in _INFOS)
 
 
 class _Views(NamedTuple):
-    """Read-only views of the arrays that reset and step return: making them in each step takes longer."""
+    """Read-only views of the arrays that reset and step return: making them in each step takes longer.
+
+    Other libraries, such as torch, write to them all the same: the engine reads none of these arrays.
+    """
 
     results: tuple[Array, ...]
     """Observations, rewards, terminated and truncated."""
     infos: dict[str, Array]
     """By the names in :data:`_INFOS`."""
+    home: Array
+    """The array of ``cards_home``: the engine reads its own."""
     all: Array
     """Marks all games."""
 
 
 def read_only(array: Array) -> Array:
-    """A view of an array of the engine for users: a wrong card there could make the engine loop forever."""
+    """A view of an array for users, in which NumPy does not write."""
     view = array.view()
     view.setflags(write=False)
     return view
@@ -256,17 +261,19 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
     @cached_property
     def _views(self) -> _Views:
         batch = self.batch
+        home = batch.state.home.copy()
         infos = (
             batch.state.mask.view(self.mask_dtype),
             batch.events.invalid.view(np.bool_),
             batch.won,
-            batch.state.home,
+            home,
             batch.deal_numbers,
         )
         results = batch.observations(), batch.rewards, batch.terminated, batch.truncated
         return _Views(
             tuple(map(read_only, results)),
             dict(zip(_INFOS, map(read_only, infos), strict=True)),
+            home,
             read_only(np.ones(self.num_envs, dtype=np.bool_)),
         )
 
@@ -283,6 +290,7 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
     def _infos(self, mask: npt.NDArray[np.bool_]) -> dict[str, Any]:
         """Infos in Gymnasium's vector format: an array per key, and ``_key`` for the rows that have it."""
         infos = self._views.infos
+        np.copyto(self._views.home, self.batch.state.home)
         if self.copy:
             infos = {key: view.copy() for key, view in infos.items()}
             mask = mask.copy()

@@ -16,6 +16,7 @@ from solitaire_env.core.layout import make_rules
 from solitaire_env.env import BatchRow, SolitaireEnv
 from solitaire_env.family import SPLITS, TEST, TRAIN, FamilyEnv, FamilyVectorEnv, read_games
 from solitaire_env.notation import parse_position
+from solitaire_env.registration import register_variant
 from solitaire_env.variants import VARIANTS, Variant, get_variant
 from solitaire_env.wrappers import MoveFeatures, VectorMoveFeatures
 
@@ -141,6 +142,34 @@ def test_an_action_of_another_game_is_illegal() -> None:
     np.testing.assert_array_equal(after, observation)
     with pytest.raises(IllegalActionError, match="allowed here"):
         env.step(env.parse_action("t1>t2") if not env.action_masks()[env.parse_action("t1>t2")] else draw)
+
+
+ONE_ACTION = Variant("one-action", "One Action", decks=1, tableau=(4,), ranks=1, spaces="none")
+"""Its only action is legal in every position."""
+
+
+@pytest.mark.usefixtures("registered_games_removed")
+@pytest.mark.parametrize("name", [ONE_ACTION.name, *SOME])
+def test_actions_of_other_games_change_nothing_and_end_games_if_asked(name: str) -> None:
+    """In each position of a random game."""
+    register_variant(ONE_ACTION)
+    rng = np.random.default_rng(0)
+    games = [ONE_ACTION.name, *SOME]
+    env, ending = FamilyVectorEnv(2, games), FamilyVectorEnv(2, games, on_invalid="terminate")
+    for each in (env, ending):
+        each.reset(options={"variant": name, "deal": 0})
+    foreign = np.flatnonzero(env.batch.layout.own_actions[games.index(name)] < 0)
+    for _ in range(20):
+        states = [env.get_state(row) for row in range(2)]
+        for action in rng.choice(foreign, 8).tolist():
+            _, rewards, terminated, _, infos = env.step(np.full(2, action))
+            assert infos["invalid_action"].all() and not rewards.any() and not terminated.any()
+        for row, state in enumerate(states):
+            assert env.get_state(row)["row"] == state["row"]
+        legal = np.array([choose(rng, mask) for mask in env.action_masks()])
+        if any(each.step(legal)[2].any() for each in (env, ending)):
+            return
+    assert ending.step(np.full(2, foreign[0]))[2].all()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import doctest
 import pickle
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from solitaire_env import vector
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.core.deals import RESERVED_DEALS
+from solitaire_env.core.position import position_faults
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.family import FamilyVectorEnv
 from solitaire_env.testing import check_state
@@ -119,7 +121,7 @@ VIEWS: list[tuple[Any, dict[str, Any]]] = [
 @pytest.mark.parametrize("copied", [None, lambda env: pickle.loads(pickle.dumps(env))])
 @pytest.mark.parametrize(("kind", "keywords"), VIEWS)
 def test_views_are_read_only(kind: Any, keywords: dict[str, Any], copied: Any) -> None:
-    """A card that a user changes in the engine's arrays could make it loop forever. Of a copy too."""
+    """NumPy's own writes are errors. Of a copy too."""
     env: Any = kind(3, copy=False, max_episode_steps=2, **keywords)
     env.reset(seed=0)
     env = env if copied is None else copied(env)
@@ -130,6 +132,21 @@ def test_views_are_read_only(kind: Any, keywords: dict[str, Any], copied: Any) -
         assert np.shares_memory(results[-1]["action_mask"], env.unwrapped.batch.state.mask)
         with pytest.raises(ValueError, match="read-only"):
             results[0][:] //= 2
+
+
+@pytest.mark.parametrize("value", [0, 1, 3, 64, 127, 255])
+@pytest.mark.parametrize("name", ["klondike", "freecell", "forty-thieves", "yukon", "little-forty"])
+@pytest.mark.parametrize("information", ["player", "thoughtful"])
+def test_what_other_libraries_write_to_views_harms_no_game(name: str, information: Any, value: int) -> None:
+    """Torch and others write to views that are read-only for NumPy: every card stays in its game."""
+    env = started(4, name, copy=False, information=information, autoreset_mode="SameStep", stall_limit=50)
+    rng = np.random.default_rng(value)
+    for step in range(300):
+        views = list(arrays_in(env.step(rng.integers(env.batch.num_actions, size=4))))
+        for view in views if step % 2 else [views[rng.integers(len(views))]]:
+            ctypes.memset(view.ctypes.data, value, view.nbytes)
+    for row in range(4):
+        assert position_faults(env.batch.position(row)) == []
 
 
 def test_rows_are_seeded_as_single_environments() -> None:

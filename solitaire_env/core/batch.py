@@ -13,7 +13,7 @@ import numpy.typing as npt
 from solitaire_env.core import deals, observations, supermoves
 from solitaire_env.core.cards import DOWN, FACE_DOWN
 from solitaire_env.core.deals import Deal
-from solitaire_env.core.layout import AWAY, DEAL, LEAVE, PLAY, PLAYING, WON
+from solitaire_env.core.layout import AWAY, DEAL, LEAVE, PLAY, PLAYING, REFUSE, WON
 from solitaire_env.core.native import Bool, Bound, Float64, Int8, Int16, Int64, kernel
 from solitaire_env.core.position import (
     Position,
@@ -28,6 +28,7 @@ from solitaire_env.core.rules.state import Events, copy_rows, make_events, make_
 from solitaire_env.core.rules.step import count_outside, step_rows
 from solitaire_env.core.shuffle import make_deals, order_rows
 from solitaire_env.core.spec import REWARDS, GameSpec
+from solitaire_env.core.threads import Running, in_one_thread
 from solitaire_env.util.arguments import check_count
 from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
@@ -73,7 +74,7 @@ def _update_rewards_and_ends(
         rewards[b] = 0.0
         terminated[b] = False
         truncated[b] = False
-        if todo[b] == PLAY:
+        if todo[b] == PLAY or todo[b] == REFUSE:
             steps[b] += 1
             stalls[b] += 1
             if events.went_home[b] != 0:
@@ -120,8 +121,8 @@ class _Kernels(NamedTuple):
     count_outside: Bound
     step: Bound
     update: Bound
-    observe: Bound | None
-    """Writes the observations that are not the position rows themselves."""
+    observe: Bound
+    """Writes all observations."""
 
 
 class Rows:
@@ -173,6 +174,7 @@ class Rows:
         self._shape = (size,)
         self._actions = np.zeros(size, dtype=np.int64)
         self._todo = np.zeros(size, dtype=np.int8)
+        self._running: Running = {}
 
     def action_text(self, action: int) -> str:
         """Text of an action: ``t3>f``."""
@@ -253,6 +255,7 @@ class Batch(Rows):
 
     def __init__(self, spec: GameSpec, size: int, shared: Rows | None = None) -> None:
         super().__init__(size, shared)
+        self._running = {}
         variant, settings = spec.variant, spec.settings
         size = self.size
         self.spec = spec
@@ -267,12 +270,8 @@ class Batch(Rows):
         progress, win = REWARDS[settings.reward]
         self.pay = (progress / (variant.cards - variant.home_at_deal), win)
         """Rewards of a card that goes home, and of a win; a card that worries back costs its reward."""
-        self._features = settings.observation == "features"
-        self._hides = bool(self.rules.hides) and settings.information == "player"
-        self._entries = spec.observation_size
-        if self._features or self._hides:
-            kind = np.float32 if self._features else np.int8
-            self._written: npt.NDArray[Any] = np.zeros((size, self._entries), dtype=kind)
+        kind = np.float32 if settings.observation == "features" else np.int8
+        self._observations: npt.NDArray[Any] = np.zeros((size, spec.observation_size), dtype=kind)
 
     # ---------------------------------------------------------------------------- rows, actions
 
@@ -290,6 +289,7 @@ class Batch(Rows):
 
     # ------------------------------------------------------------------------------- new games
 
+    @in_one_thread
     def begin(self, rows: npt.NDArray[np.int64], starts: Sequence[Start | None]) -> None:
         """Start new games in some rows (int64 ``[n]``), each from its start."""
         named: dict[int, Deal] = {}
@@ -306,6 +306,7 @@ class Batch(Rows):
         if others:
             self.deal_next(np.array(others, dtype=np.int64))
 
+    @in_one_thread
     def deal_next(self, rows: npt.NDArray[np.int64]) -> None:
         """Start new games in some rows (int64 ``[n]``) from the next deals of their streams."""
         self._kernels.order(rows)
@@ -383,6 +384,7 @@ class Batch(Rows):
         """Update some rows (int64 ``[n]``) after a change of ``state.rows``."""
         self._kernels.derive(rows)
 
+    @in_one_thread
     def copy_rows(self, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> None:
         """Copy the games in ``sources`` to ``targets``, including their random futures.
 
@@ -408,6 +410,7 @@ class Batch(Rows):
 
     # ------------------------------------------------------------------------------------ steps
 
+    @in_one_thread
     def step(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> int:
         """Step the games; return the number of episodes that ended.
 
@@ -419,8 +422,8 @@ class Batch(Rows):
         actions
             int64 ``[size]``.
         todo
-            int8 ``[size]``: PLAY the action, LEAVE the game unchanged, or DEAL the next game of its stream;
-            AWAY for rows in which another batch plays.
+            int8 ``[size]``: PLAY the action, REFUSE it as illegal, LEAVE the game unchanged, or DEAL the next
+            game of its stream; AWAY for rows in which another batch plays.
         """
         if self.settings.on_invalid == "raise":
             self._refuse_illegal(actions, todo)
@@ -433,6 +436,7 @@ class Batch(Rows):
         self._kernels.step()
         return int(self._kernels.update())
 
+    @in_one_thread
     def play(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
         """Play an action in some games, as :meth:`step` does, in this thread only: for few games.
 
@@ -458,11 +462,7 @@ class Batch(Rows):
     @cached_property
     def _kernels(self) -> "_Kernels":
         """The kernels, bound to the arrays of this batch."""
-        settings, observe = self.settings, None
-        if self._features:
-            observe = observations.feature_writer(self.rules, self.state, settings.information, self._written)
-        elif self._hides:
-            observe = observations.write_cards.bind(self.rules, self.state.rows, self._written)
+        settings = self.settings
         return _Kernels(
             order_rows.bind(self.rules, self.deals),
             deal_rows.bind(self.rules, self.deals, self.state),
@@ -479,12 +479,13 @@ class Batch(Rows):
                 self.steps, self.stalls, self.most_home,
                 self.rewards, self.terminated, self.truncated, self.ended, self.won,
             ),
-            observe,
+            self._observer(np.arange(self.size)),
         )  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy binds its kernels to its own arrays."""
-        return {name: value for name, value in self.__dict__.items() if name != "_kernels"}
+        bound = ("_kernels", "_observe_rows")
+        return {name: value for name, value in self.__dict__.items() if name not in bound}
 
     def _refuse_illegal(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> None:
         """Raise an error before anything is played, so that all games stay at the same step."""
@@ -528,12 +529,23 @@ class Batch(Rows):
     # ----------------------------------------------------------------- observations, positions
 
     def observations(self) -> npt.NDArray[Any]:
-        """The observations ``[size, entries]``: a view that the next step overwrites."""
-        observe = self._kernels.observe
-        if observe is None:
-            return self.state.rows[:, : self._entries]
-        observe()
-        return self._written
+        """The observations ``[size, entries]``: an array that the next call overwrites."""
+        self._kernels.observe()
+        return self._observations
+
+    def observations_of(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """The observations ``[n, entries]`` of some rows (int64 ``[n]``)."""
+        self._observe_rows(rows)
+        return self._observations[rows]
+
+    @cached_property
+    def _observe_rows(self) -> Bound:
+        return self._observer()
+
+    def _observer(self, *rows: npt.NDArray[np.int64]) -> Bound:
+        """The kernel that writes observations, of the given rows or those of each call."""
+        information = self.settings.information
+        return observations.observation_writer(self.rules, self.state, information, self._observations, *rows)
 
     def position(self, row: int) -> Position:
         """The full position of a game."""
@@ -558,6 +570,7 @@ class Batch(Rows):
             "most_home": int(self.most_home[row]),
         }
 
+    @in_one_thread
     def set_state(self, row: int, saved: dict[str, Any]) -> None:
         """Restore a state of :meth:`get_state`; the game is unchanged if it is refused."""
         self._check_state(saved)

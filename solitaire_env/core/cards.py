@@ -1,7 +1,7 @@
 """Cards as small integers: ``card = 4 * rank + suit``.
 
 Ranks run from 1 (Ace) to 13 (King), suits are Clubs 0, Diamonds 1, Hearts 2, Spades 3, so the next card of a
-suit is ``card + 4`` and every code is below 64. The codes 0 and 1 are free for "no card" and "face down".
+suit is ``card + 4`` and every card is below 64. The codes 0 and 1 are free for "no card" and "face down".
 """
 
 from typing import Final
@@ -17,8 +17,9 @@ RANKS: Final = 13
 SUITS: Final = 4
 ACE: Final = 1
 KING: Final = 13
-NUM_CODES: Final = 64
-"""Every card code is below this; embeddings need this many rows."""
+NUM_CODES: Final = 2 * DOWN
+"""Every entry of a ``cards`` observation is below this: an embedding has this many rows. Without
+``information="thoughtful"``, which shows face-down cards with the bit DOWN, cards are below DOWN."""
 
 RANK_NAMES: Final = "A23456789TJQK"
 SUIT_NAMES: Final = "CDHS"

@@ -17,6 +17,7 @@ from solitaire_env.core.layout import (
     AWAY,
     DEAL,
     PLAY,
+    REFUSE,
     Action,
     Information,
     action_layout,
@@ -28,6 +29,7 @@ from solitaire_env.core.layout import (
 from solitaire_env.core.observations import cards_high
 from solitaire_env.core.position import Position
 from solitaire_env.core.spec import GameSpec
+from solitaire_env.core.threads import in_one_thread
 from solitaire_env.core.variant import Variant
 from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
@@ -215,6 +217,7 @@ class FamilyBatch(Rows):
 
     # ------------------------------------------------------------------------------- new games
 
+    @in_one_thread
     def begin(self, rows: npt.NDArray[np.int64], starts: Sequence[FamilyStart | Start | None]) -> None:
         """Start new games in some rows (int64 ``[n]``), each from its start."""
         picked = deals.pick_deals(self.streams, rows)
@@ -249,11 +252,12 @@ class FamilyBatch(Rows):
     def _show(self, game: int, rows: npt.NDArray[np.int64]) -> None:
         """Update observations and masks of rows that play one of the games."""
         batch, layout = self.batches[game], self.layout
-        self._observations[rows[:, None], layout.places[game]] = batch.observations()[rows]
+        self._observations[rows[:, None], layout.places[game]] = batch.observations_of(rows)
         self.state.mask[rows[:, None], layout.actions[game]] = batch.state.mask[rows]
 
     # ------------------------------------------------------------------------------------ steps
 
+    @in_one_thread
     def step(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> int:
         """Step the games; return the number of episodes that ended. See :meth:`Batch.step`."""
         self._refuse_outside(actions, todo)
@@ -267,11 +271,8 @@ class FamilyBatch(Rows):
             batch = self.batches[game]
             rows = np.flatnonzero(playing & (self.games == game))
             self._actions[rows] = own[rows]
-            for row in rows[own[rows] < 0].tolist():
-                # Not an action of this game: handled like other illegal actions.
-                self._actions[row] = int(np.argmin(batch.state.mask[row]))
             self._todo[:] = AWAY
-            self._todo[rows] = PLAY
+            self._todo[rows] = np.where(own[rows] < 0, REFUSE, PLAY)
             batch.step(self._actions, self._todo)
             self._show(game, rows)
         if (todo == DEAL).any():
@@ -313,6 +314,7 @@ class FamilyBatch(Rows):
         """The complete state of a game, including its random future, as plain data (JSON-able)."""
         return self.game_of(row).get_state(row)
 
+    @in_one_thread
     def set_state(self, row: int, saved: dict[str, Any]) -> None:
         """Restore a state of :meth:`get_state`; the game is unchanged if it is refused."""
         names = [variant.name for variant in self.layout.variants]
@@ -323,6 +325,7 @@ class FamilyBatch(Rows):
         self.batches[game].set_state(row, saved)
         self._change(game, np.array([row], dtype=np.int64))
 
+    @in_one_thread
     def copy_rows(self, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> None:
         """Copy the games in ``sources`` to ``targets``, including their random futures."""
         self.check_copy(sources, targets)

@@ -53,11 +53,12 @@ WON: Final = 1
 STUCK: Final = 2
 
 # What a step does to a game: nothing, play the action, or deal the next game of its stream; in a row of AWAY
-# another batch plays, and its results stay as they are.
+# another batch plays, and its results stay as they are. REFUSE an action that the game does not have.
 LEAVE: Final = 0
 PLAY: Final = 1
 DEAL: Final = 2
 AWAY: Final = 3
+REFUSE: Final = 4
 
 Observation = Literal["cards", "features"]
 """Kinds of observation."""

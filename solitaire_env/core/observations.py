@@ -7,7 +7,7 @@
 """
 
 from functools import cache
-from typing import Annotated, Final, get_args
+from typing import Annotated, Any, Final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from solitaire_env.core.layout import (
     observation_layout,
     slices_of,
 )
-from solitaire_env.core.native import Bound, Float32, Int8, inner, kernel
+from solitaire_env.core.native import Bound, Float32, Int8, Int64, inner, kernel
 from solitaire_env.core.rules.building import base_rank
 from solitaire_env.core.rules.state import State
 from solitaire_env.core.variant import Variant
@@ -195,12 +195,14 @@ def _write_features(
     thoughtful: int,
     depths: Annotated[Float32, "heights"],
     out: Annotated[Float32, "batch size"],
+    games: Annotated[Int64, "n"],
     start: int,
     stop: int,
 ) -> None:
     """Write the features of games. ``depths`` has each number of cards / capacity of a pile."""
     counts = rules.sources * SOURCE_FEATURES + SUITS * rules.ranks * CARD_FEATURES
-    for b in range(start, stop):
+    for k in range(start, stop):
+        b = games[k]
         _source_features(rules, state, b, depths, out)
         _card_features(rules, state, b, thoughtful, depths, out)
         out[b, counts] = state.stock[b] / max(rules.stock_capacity, 1)
@@ -215,29 +217,41 @@ def _write_features(
 
 
 @kernel(part=PART)
-def write_cards(
+def _write_cards(
     rules: Rules,
     rows: Annotated[Int8, "batch rules.row_size"],
-    out: Annotated[Int8, "batch rules.row_stock"],
+    thoughtful: int,
+    out: Annotated[Int8, "batch size"],
+    games: Annotated[Int64, "n"],
     start: int,
     stop: int,
 ) -> None:
-    """Write the ``cards`` observation of a variant with face-down cards, which become FACE_DOWN."""
-    for b in range(start, stop):
-        for place in range(rules.row_cells):
+    """Write the ``cards`` observation of games: the position row up to what the player sees.
+
+    Users may change it, so it is never the position row itself.
+    """
+    hidden = rules.row_cells if rules.hides and not thoughtful else 0
+    for k in range(start, stop):
+        b = games[k]
+        for place in range(hidden):
             card = rows[b, place]
             out[b, place] = FACE_DOWN if card >= DOWN else card
-        for place in range(rules.row_cells, out.shape[1]):
+        for place in range(hidden, out.shape[1]):
             out[b, place] = rows[b, place]
 
 
-def feature_writer(
-    rules: Rules, state: State, information: Information, out: npt.NDArray[np.float32]
+def observation_writer(
+    rules: Rules,
+    state: State,
+    information: Information,
+    out: npt.NDArray[Any],
+    *games: npt.NDArray[np.int64],
 ) -> Bound:
-    """A kernel without arguments that writes the ``features`` observation of every game to ``out`` (float32
-    ``[batch, size]``).
+    """A kernel that writes observations of games to their rows of ``out`` (``[batch, size]``): ``cards`` if
+    it is int8, ``features`` if it is float32. It takes the rows, int64 ``[n]``, unless they are given here.
     """
+    thoughtful = int(information == "thoughtful")
+    if out.dtype == np.int8:
+        return _write_cards.bind(rules, state.rows, thoughtful, out, *games)
     depths = np.arange(rules.pile_capacity + 1) / rules.pile_capacity
-    return _write_features.bind(
-        rules, state, int(information == "thoughtful"), depths.astype(np.float32), out
-    )
+    return _write_features.bind(rules, state, thoughtful, depths.astype(np.float32), out, *games)

@@ -7,15 +7,17 @@ threads is fixed at the first call, and the test process must not start any.
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
+from queue import SimpleQueue
 from typing import Any
 from zlib import crc32
 
@@ -24,8 +26,10 @@ import numpy as np
 import pytest
 
 from solitaire_env.core import get_num_threads, max_threads, set_num_threads, threads
+from solitaire_env.core.position import position_faults
 from solitaire_env.core.rules.step import count_outside
 from solitaire_env.core.threads import GAMES_PER_THREAD, share
+from solitaire_env.family import FamilyVectorEnv
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.games import COMPILED
 
@@ -102,7 +106,7 @@ def equal(got: Any, expected: Any, where: str) -> None:
 
 def test_the_caller_does_not_wait_for_helpers_that_have_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the machine never ran them."""
-    monkeypatch.setattr(threads, "_pool", lambda: SimpleNamespace(submit=lambda call: Future()))
+    monkeypatch.setattr(threads, "_helpers", SimpleQueue)
     calls: list[int] = []
     share(lambda: calls.append(1), 2)
     assert calls == [1]
@@ -232,3 +236,73 @@ def step_in_python_threads(rounds: int) -> None:
 @compiled
 def test_python_threads_step_in_parallel() -> None:
     run(step_in_python_threads, 4)
+
+
+def share_one_environment(kind: str) -> None:
+    """Step and reset one environment in several Python threads until each of them was refused."""
+    env: Any = {
+        "vector": lambda: vector(256),
+        "views": lambda: SolitaireVectorEnv(256, "yukon", copy=False),
+        "family": lambda: FamilyVectorEnv(64, ["freecell", "klondike", "yukon"]),
+    }[kind]()
+    env.reset(seed=0)
+    actions = env.action_space.sample()
+    refused: set[int] = set()
+    until = time.monotonic() + 20
+
+    def play_on() -> None:
+        this = threading.get_ident()
+        while len(refused) < 3 and time.monotonic() < until:
+            try:
+                env.step(actions)
+                env.reset()
+            except RuntimeError as error:
+                equal("one at a time" in str(error), True, str(error))
+                refused.add(this)
+
+    players = [threading.Thread(target=play_on) for _ in range(3)]
+    for player in players:
+        player.start()
+    for player in players:
+        player.join()
+    equal(len(refused), 3, "threads that were refused")
+    rows = range(env.unwrapped.batch.size)
+    faults = [fault for row in rows for fault in position_faults(env.unwrapped.batch.position(row))]
+    equal(faults, [], "faults of the positions")
+    env.step(actions)
+
+
+@compiled
+@pytest.mark.parametrize("kind", ["vector", "views", "family"])
+def test_a_second_thread_in_one_environment_is_refused(kind: str) -> None:
+    run(share_one_environment, kind)
+
+
+# ---------------------------------------------------------------------------------------- Ctrl-C
+
+
+def interrupt_threads(times: int) -> None:
+    """Interrupt threads at random moments: in steps, and between calls that are short."""
+    chance = random.Random(0)
+    env = vector()
+    actions = np.zeros(GAMES, dtype=np.int64)
+    for work in (lambda: env.step(actions), lambda: share(lambda: None, 2)):
+        interrupts = 0
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        while interrupts < times:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-4, 2e-3))
+                while True:
+                    work()
+            except KeyboardInterrupt:
+                interrupts += 1
+    env.reset(seed=0)
+    equal(play(env), play(vector()), "the interrupted games, dealt again")
+    meeting = threading.Barrier(2, timeout=TIMEOUT)
+    share(meeting.wait, 2)
+
+
+@compiled
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no timer here")
+def test_threads_that_ctrl_c_interrupts_work_on() -> None:
+    run(interrupt_threads, 1000)

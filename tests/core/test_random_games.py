@@ -97,6 +97,38 @@ def test_random_games_are_the_same(name: str) -> None:
         compare(ALL_GAMES[name], deal)
 
 
+def check_that_only_legal_actions_are_played(variant: Variant, deal: int, moves: int) -> None:
+    """In the positions of a random game, with masks that say the opposite or nothing."""
+    rng = np.random.default_rng(deal)
+    game = Batch(GameSpec(variant), 1)
+    game.deal(np.array([0]), [deal])
+    for _ in range(moves):
+        legal = np.flatnonzero(game.state.mask[0])
+        if game.state.status[0]:
+            return
+        others = rng.integers(game.rules.actions, size=24)
+        tried = np.concatenate([legal[:24], others])
+        played = Batch(GameSpec(variant), len(tried))
+        for mask in (0, 1):
+            played.state.rows[:] = game.state.rows[0]
+            played.derive(np.arange(len(tried)))
+            played.state.mask[:] = mask
+            played.step(tried, played.everyone)
+            refused = played.events.invalid.tolist()
+            expected = [int(action not in legal) for action in tried.tolist()]
+            texts = [action_text(variant, action) for action in tried.tolist()]
+            where = f"{variant.name}, deal {deal}, in\n{format_position(game.position(0))}"
+            wrong = [text for text, a, b in zip(texts, expected, refused, strict=True) if a != b]
+            expect(f"actions refused in error or played in error, with masks of {mask}", [], wrong, where)
+        game.step(legal[rng.integers(len(legal), size=1)], game.everyone)
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_a_step_plays_the_legal_actions_whatever_the_mask_says(name: str) -> None:
+    """Users may have changed the mask."""
+    check_that_only_legal_actions_are_played(ALL_GAMES[name], FIRST_DEAL, 60 if COMPILED else 6)
+
+
 def test_a_difference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Against a reference implementation with other rules."""
     monkeypatch.setattr(ReferenceRules, "fits", lambda self, card, onto: False)

@@ -8,6 +8,8 @@ a card to a pile changes, unless a supermove carries more or fewer cards than be
 (:func:`update_carriable`). The entries of the changed places to foundations, cells and spaces are written
 too; those of all places to foundations when a card goes home or back, to cells and to spaces when the first
 one appears or the last one is filled.
+
+The mask is for players: a step plays what :func:`is_legal` finds legal, which reads the tables but no mask.
 """
 
 import numpy as np
@@ -185,6 +187,38 @@ def update_carriable(rules, state, b, capacity):
             state.carriable[b, pile] = now
             for depth in range(min(before, now), max(before, now)):
                 _mask_giver(rules, state, b, pile, depth, int(now > before))
+
+
+@inner
+def is_legal(rules, state, b, action, source, target, count):
+    """Whether an action, decoded, is legal; its game must not be finished. The mask has the same, 0 or 1."""
+    if action < rules.home_actions:
+        return state.stock[b] > 0 if rules.has_stock and action == 0 else can_redeal(rules, state, b)
+    if action < rules.cell_actions:
+        return goes_home(state, b, state.tops[b, source]) != 0
+    if action < rules.tableau_actions:
+        return state.tops[b, source] != 0 and state.empty_cells[b] > 0
+    if state.heights[b, target] + count > rules.pile_capacity:
+        return False
+    if action >= rules.worry_actions:
+        legal = False
+        for depth in range(rules.decks):
+            legal |= _takes(rules, state, b, target, _given_card(rules, state, b, source, depth))
+        return legal
+    if count < 1 or count > state.carriable[b, source]:
+        return False
+    card = _given_card(rules, state, b, source, count - 1)
+    if action < rules.space_actions:
+        return _takes(rules, state, b, target, card)
+    if source < rules.piles and count > min(state.heights[b, source] - 1, carry_limit(rules, state, b, 1)):
+        return False
+    return state.spaces[b] > 0 and is_in(card, space_fillers(rules, state, b)) != 0
+
+
+@inner
+def _takes(rules, state, b, pile, card):
+    """Whether a pile takes the card, or the sequence that it leads."""
+    return (state.takers[b, kind_of(rules, card)] >> pile) & 1 != 0
 
 
 @inner

@@ -168,7 +168,7 @@ def _count_below(rules, state, b, pile, rank):
 
 @inner
 def decode(rules, state, b, action):
-    """Source, target and number of cards of a legal action.
+    """Source, target and number of cards of an action; those of an illegal one are not always meaningful.
 
     Targets are numbered like sources; home is -1, and the target of a draw or a redeal is its source, the
     waste. The foundations of a suit, if cards may worry back, are sources numbered after the others.

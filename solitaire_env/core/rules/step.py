@@ -2,12 +2,13 @@
 
 from typing import Annotated
 
-from solitaire_env.core.layout import AWAY, DEAL, PLAY, PLAYING, SUPERMOVE, Rules
+from solitaire_env.core.layout import AWAY, DEAL, PLAY, PLAYING, REFUSE, SUPERMOVE, Rules
 from solitaire_env.core.native import Int8, Int64, inner, kernel
 from solitaire_env.core.rules.building import carry_limit
 from solitaire_env.core.rules.deal import deal
 from solitaire_env.core.rules.derive import update_source
 from solitaire_env.core.rules.legal import (
+    is_legal,
     mask_all_of,
     mask_cell,
     mask_full_piles,
@@ -38,11 +39,10 @@ def _changing(rules, source, target, k):
 
 
 @inner
-def _play(rules, state, events, b, action):
-    """Play a legal action; update mask and status."""
+def _play(rules, state, events, b, action, source, target, count):
+    """Play a legal action, decoded; update mask and status."""
     spaces = state.spaces[b]
     cells = state.empty_cells[b]
-    source, target, count = decode(rules, state, b, action)
     if target == source:
         target = -1  # a draw or a redeal
     # The foundations of a suit change too, from which cards may worry back.
@@ -85,10 +85,12 @@ def step(rules, state, events, b, action):
     _clear_events(events, b)
     if state.status[b] != PLAYING:
         return
-    if state.mask[b, action] == 0:
-        events.invalid[b] = 1
+    source, target, count = decode(rules, state, b, action)
+    # Not by the mask: users may have changed it, and an illegal action would read outside of arrays.
+    if is_legal(rules, state, b, action, source, target, count):
+        _play(rules, state, events, b, action, source, target, count)
     else:
-        _play(rules, state, events, b, action)
+        events.invalid[b] = 1
 
 
 @kernel
@@ -111,14 +113,15 @@ def step_rows(
     start: int,
     stop: int,
 ) -> None:
-    """Step the games of the batch: PLAY the action, which must be in the action space, LEAVE the game
-    unchanged, or DEAL the next one of its stream. Rows of AWAY belong to another batch.
+    """Step the games of the batch: PLAY the action, which must be in the action space, REFUSE it as illegal,
+    LEAVE the game unchanged, or DEAL the next one of its stream. Rows of AWAY belong to another batch.
     """
     for b in range(start, stop):
         if todo[b] == PLAY:
             step(rules, state, events, b, actions[b])
         elif todo[b] != AWAY:
             _clear_events(events, b)
+            events.invalid[b] = todo[b] == REFUSE and state.status[b] == PLAYING
             if todo[b] == DEAL:
                 next_order(rules, deals, b)
                 deal(rules, deals, state, b)
