@@ -86,7 +86,8 @@ def in_one_thread(method: Method) -> Method:
         running = self._running.setdefault("thread", mine)
         if running != mine:
             raise RuntimeError(
-                "another thread plays these games, allowed: one at a time; make an environment for each thread"
+                "another thread plays these games, allowed: one at a time; "
+                "make an environment for each thread"
             )
         try:
             return method(self, *args, **kwargs)
