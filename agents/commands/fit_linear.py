@@ -109,7 +109,7 @@ def fit(variant: Variant, a: Arguments) -> dict[str, Any]:
     line.close()
     return {
         "moves": None if variant == get_variant(variant.name) else variant.moves,
-        "layout_hash": GameSpec(variant).hash,
+        "game_hash": GameSpec(variant).hash,
         "weights": {name: round(float(w), 4) for name, w in zip(MOVE_NAMES, mean, strict=True)},
         "tuned": {
             "generations": a.generations, "population": POPULATION, "elite": ELITE, "deals": DEALS,

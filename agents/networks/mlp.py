@@ -1,7 +1,7 @@
 """Networks that score every action, legal or not: their base, and the plain multilayer perceptron."""
 
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,13 +10,11 @@ from torch import nn
 
 from agents.networks.feature_cache import ObservationCache
 from agents.networks.scores import Scores
+from solitaire_env.core.cards import DOWN
 from solitaire_env.core.spec import GameSpec
 
 Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.int64]
-
-NUM_CODES: Final = 64
-"""Card codes are below this."""
 
 
 class DenseNetwork(nn.Module):
@@ -59,8 +57,8 @@ class MlpNetwork(DenseNetwork):
 
     def __init__(self, spec: GameSpec, hidden: tuple[int, ...] = (256, 256)) -> None:
         super().__init__()
-        # Card codes are below 64; features are in [0, 1] already.
-        self.scale = NUM_CODES if spec.settings.observation == "cards" else 1
+        # Cards are below DOWN; features are in [0, 1] already.
+        self.scale = DOWN if spec.settings.observation == "cards" else 1
         sizes = (spec.observation_size, *hidden)
         layers = [(nn.Linear(a, b), nn.ReLU()) for a, b in pairwise(sizes)]
         self.body = nn.Sequential(*(module for pair in layers for module in pair))

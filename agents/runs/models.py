@@ -12,6 +12,7 @@ from agents.networks import NETWORKS, Network
 from agents.networks.player import NetworkPlayer
 from solitaire_env import env_id
 from solitaire_env.core.spec import GameSpec, layout_hash
+from solitaire_env.core.variant import rules_to_dict
 from solitaire_env.policies.model_files import (
     CARD,
     VALUE,
@@ -70,7 +71,8 @@ def _about_game(spec: GameSpec) -> dict[str, Any]:
         "env": env_id(spec.variant),
         "moves": spec.variant.moves,
         "layout": spec.layout,
-        "layout_hash": spec.hash,
+        "layout_hash": layout_hash(spec.layout),
+        "rules": rules_to_dict(spec.variant),
     }
 
 

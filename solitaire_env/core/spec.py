@@ -16,7 +16,7 @@ from solitaire_env.core.layout import (
 )
 from solitaire_env.core.observations import INFORMATION, OBSERVATIONS, feature_layout, observation_size
 from solitaire_env.core.supermoves import expands
-from solitaire_env.core.variant import Moves, Variant
+from solitaire_env.core.variant import Moves, Variant, rules_to_dict
 from solitaire_env.util.arguments import check_choice, check_count, check_kind
 from solitaire_env.util.lazy import cached_property
 
@@ -140,8 +140,8 @@ class GameSpec:
 
     @cached_property
     def hash(self) -> str:
-        """Sixteen hexadecimal digits of :attr:`layout`; a model with another hash is for another game."""
-        return layout_hash(self.layout)
+        """Sixteen hexadecimal digits of :attr:`layout` and the rules: a game with another hash is another."""
+        return layout_hash({**self.layout, "rules": rules_to_dict(self.variant)})
 
     def seen(
         self,
@@ -182,5 +182,5 @@ class GameSpec:
 
 
 def layout_hash(layout: dict[str, Any]) -> str:
-    """Sixteen hexadecimal digits, a hash of a layout (:attr:`GameSpec.layout`)."""
+    """Sixteen hexadecimal digits, a hash of a layout (:attr:`GameSpec.layout`) or of other plain data."""
     return hashlib.sha256(json.dumps(layout, sort_keys=True).encode()).hexdigest()[:16]

@@ -434,6 +434,14 @@ def variant_to_dict(variant: Variant) -> dict[str, Any]:
     return {key: list(value) if isinstance(value, tuple) else value for key, value in out.items()}
 
 
+def rules_to_dict(variant: Variant) -> dict[str, Any]:
+    """The fields that decide how a game is dealt and played, as plain data. Two variants with the same ones
+    are one game with two names.
+    """
+    names = ("name", "title", "aliases", "sources", "differs", "pysol_order")
+    return {key: value for key, value in variant_to_dict(variant).items() if key not in names}
+
+
 def variant_from_dict(data: dict[str, Any]) -> Variant:
     """The variant from plain data; missing and unknown fields raise an error."""
     if not isinstance(data, dict):

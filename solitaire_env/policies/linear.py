@@ -94,7 +94,7 @@ def _entry_for(spec: GameSpec) -> tuple[dict[str, Any], GameSpec] | None:
             seen = spec.seen(moves=entry["moves"], observation="cards", information="player")
         except ValueError:  # its moves cannot be used here
             continue
-        if seen.hash == entry["layout_hash"]:
+        if seen.hash == entry["game_hash"]:
             return entry, seen
     return None
 
@@ -115,7 +115,7 @@ def weights_for(name: str, *, stock: bool) -> npt.NDArray[np.float64]:
 
 def weights_of(spec: GameSpec) -> npt.NDArray[np.float64]:
     """The same for the game with this layout."""
-    names = [name for name, entry in read_json(WEIGHTS).items() if entry["layout_hash"] == spec.hash]
+    names = [name for name, entry in read_json(WEIGHTS).items() if entry["game_hash"] == spec.hash]
     return weights_for(names[0] if names else "", stock=spec.variant.stock > 0)
 
 

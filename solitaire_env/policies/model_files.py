@@ -15,10 +15,11 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 
 from solitaire_env.core.spec import GameSpec, layout_hash
+from solitaire_env.core.variant import rules_to_dict
 from solitaire_env.move_features.columns import MOVE_NAMES, position_names
 from solitaire_env.move_features.reader import DIG_OUT_ROUNDS
 from solitaire_env.util.files import read_json
-from solitaire_env.util.messages import one_line, shown
+from solitaire_env.util.messages import one_line, say, shown
 
 Tensors = dict[str, npt.NDArray[Any]]
 
@@ -89,11 +90,13 @@ def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
         )
     heat, safe = card["temperature"], card.setdefault("safe_autoplay", False)
     games = card.setdefault("games", None)
+    rules = card.setdefault("rules", None)
     named = isinstance(games, list) and all(isinstance(name, str) for name in games)
     for key, ok, allowed in (
         ("temperature", heat is None or (type(heat) in (int, float) and 0 < heat < 1e6), "null, or above 0"),
         ("safe_autoplay", type(safe) is bool, "true and false"),
         ("games", games is None or named, "null, or a list of names"),
+        ("rules", isinstance(rules, dict) or games is not None, "an object: a network is for one game"),
     ):
         if not ok:
             raise ValueError(f"{path}: {key} is {shown(card[key])}, allowed: {allowed}")
@@ -125,12 +128,13 @@ def read_model(folder: Path, game: GameSpec, kinds: Collection[str], *, exact: b
     kinds
         The kinds of networks that the caller supports.
     exact
-        Whether the model must be for exactly the given game.
+        Whether the model must have exactly the action set and the observation of the given game. Then it may
+        be for other rules, which a notice says: its weights are a start for learning.
 
     Raises
     ------
     ValueError
-        If a file is missing, damaged, or for another layout.
+        If a file is missing or damaged, or the model is for another game.
     """
     card = read_card(folder, kinds)
     spec = _spec_of(folder, card, game, exact=exact)
@@ -163,13 +167,21 @@ def _spec_of(folder: Path, card: dict[str, Any], game: GameSpec, *, exact: bool)
             spec = game.seen(moves=moves, **seen)
     except ValueError as error:
         raise ValueError(f"{folder / CARD}: {one_line(error, 300)}") from None
-    if card["games"] is None and spec.hash != card["layout_hash"]:
-        raise ValueError(
-            f"{folder}: the model is for {one_line(card['env'], 80)} with moves={shown(card['moves'])}, "
-            f"observation size {shown(layout.get('size'))} and {shown(layout.get('actions'))} actions; "
-            f"this game has observation size {spec.observation_size} and {spec.num_actions} actions "
-            f"(layout {card['layout_hash']} and {spec.hash})"
-        )
+    if card["games"] is not None:
+        return spec
+    played, rules = rules_to_dict(spec.variant), card["rules"]
+    same_layout = layout_hash(spec.layout) == card["layout_hash"]
+    if same_layout and played == rules:
+        return spec
+    differ = [key for key in played if rules.get(key) != played[key]]
+    differing = ", ".join(f"{key} {shown(rules.get(key), 40)} and {shown(played[key], 40)}" for key in differ)
+    other = (
+        f"{folder}: the model is for {one_line(card['env'], 80)}, this game is {spec.variant.title} "
+        f"({one_line(differing, 200) or 'the same rules, but another layout'})"
+    )
+    if not exact or not same_layout:
+        raise ValueError(other)
+    say(f"{other}; its weights are only a start")
     return spec
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from solitaire_env.core import run_parts, split_evenly
 from solitaire_env.core.native import Float64, Int64, inner, kernel
-from solitaire_env.core.spec import GameSpec
+from solitaire_env.core.spec import GameSpec, layout_hash
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
 from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, SMALLEST_PART, MoveReader
@@ -364,7 +364,7 @@ def _lay_out(model: Model, shapes: dict[str, tuple[int, ...]], layers: int) -> W
 
 def _fingerprint(model: Model) -> str:
     digest = hashlib.sha256(
-        f"{model.network} {model.temperature} {model.safe_autoplay} {model.spec.hash}".encode()
+        f"{model.network} {model.temperature} {model.safe_autoplay} {layout_hash(model.spec.layout)}".encode()
     )
     for name, tensor in sorted(model.weights.items()):
         digest.update(f"{name} {tensor.shape}".encode() + tensor.tobytes())

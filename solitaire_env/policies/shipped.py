@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from solitaire_env.core.spec import GameSpec
+from solitaire_env.core.variant import rules_to_dict
 from solitaire_env.policies.policy import Policy
 from solitaire_env.util.files import read_json
-from solitaire_env.variants import get_variant
 
 SHIPPED = Path(__file__).with_name("weights")
 """A folder per game, by its name; each is a model folder."""
@@ -29,12 +29,10 @@ def load_shipped(spec: GameSpec) -> Policy:
     for game in games:
         card = read_json(SHIPPED / game / "model.json")
         try:
-            seen = spec.seen(moves=card.get("moves"))
+            seen = spec.seen(moves=card["moves"])
         except ValueError:  # its moves cannot be used here
             continue
-        # Layouts do not contain all rules.
-        own = GameSpec(get_variant(game).with_rules(moves=seen.variant.moves))
-        if seen.hash == card.get("layout_hash") and seen.rules == own.rules:
+        if rules_to_dict(seen.variant) == card["rules"]:
             return load_network(SHIPPED / game, spec, "shipped")
     raise ValueError(
         f"policy 'shipped' has no network for this game, only for {', '.join(games) or 'none yet'}; "

@@ -494,6 +494,23 @@ def test_training_starts_from_the_mean_of_several_models(tmp_path: Path, refuses
         refuses(lambda values=values: initial_weights_of(replace(config, **values)), *words)
 
 
+def test_training_from_a_model_of_another_game_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SOLITAIRE_ENV_QUIET")
+    config = make_config({"env": "klondike", **VALUES}, "test")
+    network = make_model(config, make_env(config)).policy.network
+    about: dict[str, Any] = {"kind": config.network, "sizes": config.network_sizes, "steps": 1}
+    save_model(tmp_path / "model", network, config.game, **about)
+    other = replace(config, env="klondike-draw-3", init_from=str(tmp_path / "model"))
+    assert initial_weights_of(replace(other, env="klondike")) is not None
+    assert capsys.readouterr().err == ""
+    assert initial_weights_of(other) is not None
+    said = capsys.readouterr().err
+    assert "Klondike-v0, this game is Klondike (Draw 3) (draw 1 and 3)" in said
+    assert "only a start" in said
+
+
 @pytest.mark.slow
 def test_only_the_value_learns_during_warmup(tmp_path: Path) -> None:
     more = ("--value-warmup-steps", "2048", "--total-steps", "1280", "--eval-deals", "0", "--quiet")

@@ -10,6 +10,8 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from solitaire_env.core import Batch, GameSpec
+from solitaire_env.core.spec import layout_hash
+from solitaire_env.core.variant import rules_to_dict
 from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.policies.model_files import CARD, WEIGHTS
 from solitaire_env.policies.network import Sizes, weight_shapes
@@ -48,8 +50,8 @@ def write_model(
     save_file(tensors, folder / WEIGHTS)
     about = {
         "format": 1, "env": "Solitaire/BusyAces-v0", "moves": spec.variant.moves, "network": "moves",
-        "sizes": sizes, "layout": spec.layout, "layout_hash": spec.hash, "steps": 7, "temperature": None,
-        "safe_autoplay": False,
+        "sizes": sizes, "layout": spec.layout, "layout_hash": layout_hash(spec.layout),
+        "rules": rules_to_dict(spec.variant), "steps": 7, "temperature": None, "safe_autoplay": False,
     }  # fmt: skip
     (folder / CARD).write_text(json.dumps(about | card))
     return folder

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,13 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from solitaire_env.core.spec import GameSpec, layout_hash
+from solitaire_env.core.variant import rules_to_dict
 from solitaire_env.policies.model_files import CARD, WEIGHTS, read_model, read_tensors
 from solitaire_env.policies.network import load_network
+from solitaire_env.registration import env_id
 from solitaire_env.variants import get_variant
 from tests.conftest import Refuses
+from tests.games import OPTIONS, PUBLISHED
 from tests.policies.model_folders import edit_card, edit_weights, spec_of, write_model
 
 ODD = {"observation": "cards"}
@@ -31,10 +35,11 @@ def test_rules_and_observations_that_the_features_cannot_read_are_refused(
     folder: Path, refuses: Refuses
 ) -> None:
     any_suit = GameSpec(get_variant("busy-aces").with_rules(build="any suit"))
-    assert any_suit.hash == spec_of("busy-aces").hash
+    edit_card(folder, rules=rules_to_dict(any_suit.seen(moves="supermove").variant))
     refuses(lambda: load_network(folder, any_suit), str(folder / CARD), "rollout_lookahead", "'any suit'")
+    edit_card(folder, rules=rules_to_dict(spec_of("busy-aces", "supermove").variant))
     scaled = spec_of("busy-aces", "supermove").seen(observation="features")
-    edit_card(folder, layout=scaled.layout, layout_hash=scaled.hash)
+    edit_card(folder, layout=scaled.layout, layout_hash=layout_hash(scaled.layout))
     refuses(lambda: load_network(folder, spec_of("busy-aces")), str(folder / CARD), "'cards'", "'features'")
 
 
@@ -77,17 +82,46 @@ def test_a_file_that_may_not_be_read_is_not_missing(folder: Path, refuses: Refus
 
 def test_exact_requires_the_same_game(folder: Path) -> None:
     read_model(folder, spec_of("busy-aces", "supermove"), ("moves",), exact=True)
-    with pytest.raises(ValueError, match="this game has observation size"):
+    with pytest.raises(ValueError, match="moves 'supermove' and 'one card'"):
         read_model(folder, spec_of("busy-aces"), ("moves",), exact=True)
 
 
 def test_a_model_for_another_game_is_refused(folder: Path, refuses: Refuses) -> None:
-    here = spec_of("eights-down", "supermove")
     refuses(
         lambda: load_network(folder, spec_of("eights-down")),
-        "BusyAces-v0 with moves='supermove'",
-        f"this game has observation size {here.observation_size} and {here.num_actions} actions",
+        "BusyAces-v0, this game is Eights Down (decks 2 and 1, tableau [1, 1,",
     )
+
+
+def alike() -> list[list[str]]:
+    """The games whose observations and actions have the same layout, group by group."""
+    groups: dict[str, list[str]] = {}
+    for name in PUBLISHED:
+        groups.setdefault(layout_hash(GameSpec(get_variant(name)).layout), []).append(name)
+    return [names for names in groups.values() if len(names) > 1]
+
+
+@pytest.mark.parametrize("names", alike(), ids=lambda names: names[0])
+def test_a_model_for_a_game_with_the_same_layout_is_refused(
+    tmp_path: Path, names: list[str], refuses: Refuses
+) -> None:
+    """Alike are Klondike and Klondike (Draw 3), for example."""
+    sizes = {"hidden": [8], "width": 8, "dig_out": 3}
+    for name in names:
+        spec = spec_of(name)
+        folder = write_model(tmp_path / name, spec, sizes, env=env_id(spec.variant))
+        assert load_network(folder, spec).moves == spec.variant.moves
+        for other in names:
+            if other != name:
+                words = env_id(spec.variant), f"this game is {get_variant(other).title} ("
+                refuses(lambda folder=folder, other=other: load_network(folder, spec_of(other)), *words)
+
+
+def test_the_rules_count_in_the_hash_of_a_game() -> None:
+    games = [*PUBLISHED.values(), *OPTIONS.values()]
+    assert len({GameSpec(variant).hash for variant in games}) == len(games)
+    renamed = replace(get_variant("klondike"), name="patience", title="Patience", aliases=())
+    assert GameSpec(renamed).hash == spec_of("klondike").hash
 
 
 @pytest.mark.parametrize(
@@ -108,7 +142,7 @@ def test_a_model_for_another_game_is_refused(folder: Path, refuses: Refuses) -> 
         (lambda folder: edit_card(folder, layout={}), [CARD, "damaged"]),
         (
             lambda folder: edit_card(folder, layout=ODD, layout_hash=layout_hash(ODD)),
-            ["None actions", "315 actions"],
+            ["the same rules, but another layout"],
         ),
         (lambda folder: edit_card(folder, moves="fly"), ["'fly'", "'supermove'"]),
         (lambda folder: edit_card(folder, temperature=0), ["temperature is 0", "above 0"]),

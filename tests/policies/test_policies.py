@@ -12,14 +12,22 @@ from solitaire_env.env import SolitaireEnv
 from solitaire_env.policies import load_policy
 from solitaire_env.policies.drawing import draw
 from solitaire_env.policies.greedy import Greedy
+from solitaire_env.policies.linear import has_weights
 from solitaire_env.policies.random import Random
 from solitaire_env.variants import get_variant
 from tests.conftest import Refuses
-from tests.games import COMPILED
+from tests.games import COMPILED, PUBLISHED
 from tests.positions import fill
 from tests.reference import GAMES
 
 BUSY_ACES = GameSpec(get_variant("busy-aces"))
+
+
+def test_the_weights_of_the_linear_policy_are_for_the_rules_that_they_were_fitted_to() -> None:
+    """Games that build otherwise have the same features."""
+    fitted = ["busy-aces", "eights-down", "eighty-thieves", "forty-bandits", "forty-thieves"]
+    assert sorted(name for name, game in PUBLISHED.items() if has_weights(GameSpec(game))) == fitted
+    assert not has_weights(GameSpec(get_variant("forty-thieves").with_rules(build="any suit")))
 
 
 def test_draw_follows_the_weights() -> None:
