@@ -9,7 +9,7 @@ Examples
 >>> games = evaluate("greedy", "busy-aces", split_deals("llm-100", "busy-aces")).games
 >>> result = score(games, "llm-100")
 >>> result.wins, round(result.score)
-(28, 50)
+(27, 49)
 """
 
 import base64

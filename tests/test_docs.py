@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
@@ -25,6 +26,12 @@ PAGES = sorted(
 )
 TUTORIALS = [name for name in PAGES if name == "README.md" or name.startswith("docs/tutorials/")]
 WITH_EXAMPLES = [name for name in PAGES if ">>> " in (ROOT / name).read_text(encoding="utf-8")]
+DOCTESTS = sorted(
+    path.relative_to(ROOT).as_posix()
+    for package in ("solitaire_env", "agents", "benchmarks", "native")
+    for path in (ROOT / package).rglob("*.py")
+    if re.search(r"^ *>>> ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+)
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +137,13 @@ def test_examples_print_what_they_show(name: str, tmp_path: Path, monkeypatch: p
     report: list[str] = []
     failed, _ = doctest.DocTestRunner(verbose=False).run(test, out=report.append)
     assert not failed, "".join(report)
+
+
+@pytest.mark.parametrize("path", DOCTESTS)
+def test_docstrings_print_what_they_show(path: str) -> None:
+    module = import_module(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+    report = doctest.testmod(module)
+    assert report.attempted and not report.failed
 
 
 @pytest.mark.parametrize("name", PAGES)

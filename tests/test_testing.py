@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,6 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from solitaire_env import testing
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import STUCK
 from solitaire_env.core.spec import GameSpec
@@ -25,10 +23,6 @@ from tests.games import ALL_GAMES, COMPILED, OPTIONS, PUBLISHED, SAMPLED
 def test_every_variant_passes(name: str) -> None:
     steps = 100 if name in PUBLISHED or name in OPTIONS else 30
     check_variant(ALL_GAMES[name], steps=steps if COMPILED else 10)
-
-
-def test_the_example_in_the_docstring_works() -> None:
-    assert doctest.testmod(testing).failed == 0
 
 
 # ---------------------------------------------------------------------------------- check_state

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import doctest
 import pickle
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from solitaire_env import vector
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.core.deals import RESERVED_DEALS
 from solitaire_env.core.position import position_faults
@@ -40,10 +38,6 @@ def legal(env: SolitaireVectorEnv, rng: np.random.Generator) -> np.ndarray[Any, 
 
 def states(env: SolitaireVectorEnv) -> list[dict[str, Any]]:
     return [env.batch.get_state(row) for row in range(env.num_envs)]
-
-
-def test_the_example_of_the_docstring_works() -> None:
-    assert doctest.testmod(vector).failed == 0
 
 
 # ------------------------------------------------------------------------- the same row by row
