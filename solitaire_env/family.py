@@ -4,7 +4,7 @@ For learning across rules, and for playing games that were never seen in trainin
 :data:`TEST` are constant lists of games.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +19,7 @@ from solitaire_env.core.variant import Variant
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import read_position
 from solitaire_env.registration import resolve_variant
-from solitaire_env.util.arguments import check_choice
+from solitaire_env.util.arguments import check_choice, has_items
 from solitaire_env.util.messages import shown
 from solitaire_env.variants import VARIANTS
 from solitaire_env.vector import AutoresetName, SolitaireVectorEnv
@@ -59,7 +59,7 @@ def read_games(games: Games) -> tuple[Variant, ...]:
     if isinstance(games, str):
         check_choice("split", games, SPLITS)
         games = SPLITS[games]
-    if not isinstance(games, Iterable):
+    if not has_items(games):
         raise TypeError(f"games are a {type(games).__name__}, allowed: a split or a list of games")
     variants = tuple(resolve_variant(game) for game in games)
     names = [variant.name for variant in variants]

@@ -24,7 +24,7 @@ from solitaire_env.env import (
     spaces_of,
 )
 from solitaire_env.render import RENDER_FPS, RENDER_MODES
-from solitaire_env.util.arguments import check_flag
+from solitaire_env.util.arguments import check_choice, check_flag
 from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number
@@ -138,11 +138,9 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
         self.num_envs = batch.size
         self.render_mode, self.render_size = arguments.render_mode, arguments.render_size
         self.mask_dtype = arguments.mask_dtype
-        try:
-            self.autoreset_mode = AutoresetMode(autoreset_mode)
-        except ValueError:
-            allowed = ", ".join(repr(mode.value) for mode in AutoresetMode)
-            raise ValueError(f"unknown autoreset_mode {shown(autoreset_mode)}, allowed: {allowed}") from None
+        if not isinstance(autoreset_mode, AutoresetMode):
+            check_choice("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.copy = check_flag("copy", copy)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self.single_observation_space, self.single_action_space = spaces_of(batch)

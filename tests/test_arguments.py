@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch as th
 
 from solitaire_env import (
     env_id,
@@ -35,7 +36,8 @@ from solitaire_env.wrappers import DictObservation
 from tests.conftest import Refuses
 
 HOSTILE = [None, False, True, -1, 7, 2.5, math.nan, 10**5000, "", "x", b"x", [], [[1], [1, 2]], {}, (),
-           object(), np.arange(3), np.float64(1)]  # fmt: skip
+           object(), np.arange(3), np.float64(1), np.zeros(2, [("a", "i8")]), np.array("2026", "M8[Y]"),
+           th.ones(2, requires_grad=True), th.ones((), requires_grad=True)]  # fmt: skip
 """Values of every type; most functions take none of them for an argument."""
 GAME = variants.get_variant("freecell")
 ENV = SolitaireEnv(GAME)

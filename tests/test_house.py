@@ -58,3 +58,16 @@ def test_functions_fit_on_a_screen() -> None:
                 if lines > LONGEST:
                     long.append(f"{path}: {node.name}, {lines} lines")
     assert not long
+
+
+def test_caches_are_bounded() -> None:
+    """Programs may make any number of variants. The packages with kernels are few."""
+    unbounded = [
+        f"{path}: {node.name}"
+        for path, tree in parsed()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and "cache" in map(ast.unparse, node.decorator_list)
+        and [argument.arg for argument in node.args.args] not in ([], ["package"], ["packages"])
+    ]
+    assert not unbounded

@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from solitaire_env import testing
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import STUCK
 from solitaire_env.core.spec import GameSpec

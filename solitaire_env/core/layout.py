@@ -16,14 +16,14 @@ back, then the suits of the foundations.
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from solitaire_env.core.cards import SUIT_NAMES, SUITS
 from solitaire_env.core.variant import Build, Moves, Variant
 from solitaire_env.util.arguments import check_count, check_kind
-from solitaire_env.util.lazy import cached_property
+from solitaire_env.util.lazy import VARIANTS_KEPT, cached_property
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number
 
@@ -126,7 +126,7 @@ class Rules(NamedTuple):
     actions: int
 
 
-@cache
+@lru_cache(VARIANTS_KEPT)
 def make_rules(variant: Variant) -> Rules:
     """The integers of a variant."""
     has_stock = int(check_kind("variant", variant, Variant).stock > 0)
@@ -221,7 +221,7 @@ class Action(NamedTuple):
     """Number of cards that move, if the player chooses it; else 1, and the position determines it."""
 
 
-@cache
+@lru_cache(VARIANTS_KEPT)
 def _all_actions(variant: Variant) -> tuple[Action, ...]:
     """The actions of a variant, in order."""
     has_stock = int(variant.stock > 0)
@@ -342,13 +342,13 @@ def source_name(variant: Variant, source: int) -> str:
     return "w" if source < r.first_cell else f"c{source - r.first_cell + 1}"
 
 
-@cache
+@lru_cache(VARIANTS_KEPT)
 def action_layout(variant: Variant) -> ActionLayout:
     """The action layout of a variant."""
     return ActionLayout(variant)
 
 
-@cache
+@lru_cache(VARIANTS_KEPT)
 def observation_layout(variant: Variant, information: Information = "player") -> dict[str, slice]:
     """Named slices of the ``cards`` observation.
 

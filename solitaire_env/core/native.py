@@ -24,7 +24,7 @@ The environment variable ``SOLITAIRE_ENV_KERNELS`` chooses how kernels run: ``co
 import ctypes
 import struct
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import lru_cache, partial
 from operator import index
 from typing import (
     Annotated,
@@ -42,7 +42,7 @@ import numpy.typing as npt
 
 from solitaire_env.core.library import MODE, entry_point
 from solitaire_env.core.threads import WORTH_SHARING, max_threads, share, threads_for
-from solitaire_env.util.lazy import cached_property
+from solitaire_env.util.lazy import VARIANTS_KEPT, cached_property
 
 Int8 = npt.NDArray[np.int8]
 Int16 = npt.NDArray[np.int16]
@@ -364,7 +364,7 @@ def _wrong_type(kernel: Kernel, name: str, value: Any, allowed: object) -> TypeE
     return TypeError(f"{kernel}: {name} is a {type(value).__name__}, allowed: {allowed}")
 
 
-@cache
+@lru_cache(VARIANTS_KEPT)
 def _pack_rules(rules: Any) -> tuple[list[int], dict[str, int]]:
     """The contents of the slots of a game's rules, whole numbers, and the lengths that they declare."""
     return list(rules), {f"rules.{field}": length for field, length in rules._asdict().items()}

@@ -6,7 +6,7 @@
     float32 in [0, 1], for a plain ``MlpPolicy``: see :func:`feature_layout`.
 """
 
-from functools import cache
+from functools import lru_cache
 from typing import Annotated, Any, Final, get_args
 
 import numpy as np
@@ -26,6 +26,7 @@ from solitaire_env.core.native import Bound, Float32, Int8, Int64, inner, kernel
 from solitaire_env.core.rules.building import base_rank
 from solitaire_env.core.rules.state import State
 from solitaire_env.core.variant import Variant
+from solitaire_env.util.lazy import VARIANTS_KEPT
 
 OBSERVATIONS: Final = get_args(Observation)
 INFORMATION: Final = get_args(Information)
@@ -38,7 +39,7 @@ SOURCE_FEATURES: Final = 8
 CARD_FEATURES: Final = 4
 
 
-@cache
+@lru_cache(VARIANTS_KEPT)
 def cards_high(variant: Variant, information: Information = "player") -> npt.NDArray[np.int8]:
     """Highest value of each entry of the ``cards`` observation, int8 ``[size]``."""
     layout = observation_layout(variant, information)
@@ -55,7 +56,7 @@ def cards_high(variant: Variant, information: Information = "player") -> npt.NDA
     return high
 
 
-@cache
+@lru_cache(VARIANTS_KEPT)
 def feature_layout(variant: Variant, information: Information = "player") -> dict[str, slice]:
     """Named slices of the ``features`` observation.
 

@@ -232,7 +232,7 @@ def position_from_row(variant: Variant, row: npt.ArrayLike) -> Position:
     r = make_rules(check_kind("variant", variant, Variant))
     try:
         row = np.asarray(row)
-    except ValueError:  # lists of different lengths, or too deep
+    except (ValueError, TypeError, RuntimeError):  # lists of different lengths, tensors with a gradient
         kind = type(row).__name__
         raise ValueError(f"a row of {variant.name} is a {kind}, allowed: an array of numbers") from None
     if row.dtype.kind not in "iu":

@@ -1,6 +1,6 @@
 """Supermoves as single moves."""
 
-from functools import cache
+from functools import lru_cache
 from typing import Annotated, Final, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from solitaire_env.core.rules.legal import tableau_action
 from solitaire_env.core.rules.moves import decode
 from solitaire_env.core.rules.state import State
 from solitaire_env.core.variant import Variant
+from solitaire_env.util.lazy import VARIANTS_KEPT
 
 MOST_SINGLES: Final = 49
 """Maximum number of single moves of a supermove: 13 cards carried through four spaces, without cells."""
@@ -49,7 +50,7 @@ class Scratch(NamedTuple):
     """Columns of :class:`Task`, ``[MOST_TASKS, 4]``; a stack, the last one is next."""
 
 
-@cache
+@lru_cache(VARIANTS_KEPT)
 def strict_variant(variant: Variant) -> Variant:
     """The same game with single cards only, the action set of :func:`expand_rows`."""
     return variant.with_rules(moves="one card")

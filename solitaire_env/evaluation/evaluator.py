@@ -18,7 +18,7 @@ from solitaire_env.notation import action_text
 from solitaire_env.policies.load import as_policy
 from solitaire_env.registration import env_id, resolve_variant, step_limit
 from solitaire_env.transcripts import Transcript, check_policy_name, format_transcript
-from solitaire_env.util.arguments import check_count, check_kind
+from solitaire_env.util.arguments import check_count, check_kind, has_items
 from solitaire_env.util.files import write_text
 from solitaire_env.util.messages import shown
 
@@ -150,7 +150,7 @@ def evaluate(
 
 
 def _check_deals(variant: Variant, deals: Sequence[Deal]) -> list[Deal]:
-    if isinstance(deals, (str, bytes)) or not isinstance(deals, Iterable):
+    if not has_items(deals):
         raise TypeError(f"deals are {shown(deals)}, allowed: a list of deal numbers or names")
     deals = [check_deal(variant, deal) for deal in deals]
     twice = [deal for deal, count in Counter(deals).items() if count > 1]

@@ -1,6 +1,6 @@
 """Arguments from users: one check for each kind, with an error that shows the value and what is allowed."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -21,6 +21,15 @@ def check_kind(name: str, value: Any, kind: type[T] | tuple[type[T], ...], allow
             f"{name} is a {type(value).__name__}, allowed: {allowed or getattr(kind, '__name__', kind)}"
         )
     return value
+
+
+def has_items(value: object) -> bool:
+    """Whether a value is an iterable other than text. An array without dimensions is none, although Python
+    takes it for one.
+    """
+    return (
+        isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) > 0
+    )
 
 
 def check_choice(name: str, value: T, allowed: Collection[object]) -> T:

@@ -1,7 +1,10 @@
-"""Attributes that are computed once, when they are first read."""
+"""What is computed once, when it is first needed."""
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Final, Generic, TypeVar, overload
+
+VARIANTS_KEPT: Final = 256
+"""Number of variants for which the result of a cached function is kept: more than are published."""
 
 Value = TypeVar("Value")
 

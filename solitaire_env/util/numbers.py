@@ -42,7 +42,7 @@ def whole_numbers(name: str, values: object, size: int | None = None) -> npt.NDA
     bools = isinstance(values, (list, tuple)) and any(isinstance(v, (bool, np.bool_)) for v in values)
     try:
         array = np.asarray(values, dtype=np.bool_ if bools else None)
-    except ValueError:  # lists of different lengths
+    except (ValueError, TypeError, RuntimeError):  # lists of different lengths, tensors with a gradient
         raise ValueError(f"{name} are {shown(values, 60)}, allowed: {allowed}") from None
     # An empty list makes an array of floats.
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu") or size not in (None, array.size):
