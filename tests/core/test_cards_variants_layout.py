@@ -14,6 +14,7 @@ from solitaire_env.core.cards import (
     DOWN,
     EMPTY,
     FACE_DOWN,
+    NUM_CODES,
     card_name,
     is_red,
     make_card,
@@ -21,7 +22,8 @@ from solitaire_env.core.cards import (
     rank_of,
     suit_of,
 )
-from solitaire_env.core.layout import observation_layout
+from solitaire_env.core.layout import Information, observation_layout
+from solitaire_env.core.observations import cards_high
 from solitaire_env.util.messages import shown
 from solitaire_env.variants import VARIANTS, Variant, get_variant, variant_from_dict, variant_to_dict
 from tests.conftest import Refuses
@@ -230,3 +232,10 @@ def test_observation_slices_cover_the_row(information: str) -> None:
         assert {part: where.stop - where.start for part, where in layout.items()} == {
             part: size for part, size in sizes.items() if size
         }, name
+
+
+@pytest.mark.parametrize("information", ["player", "thoughtful"])
+def test_an_embedding_of_all_codes_fits_every_observation(information: Information) -> None:
+    """Of a face-down card that is shown, of counts, of every game."""
+    highest = max(int(cards_high(variant, information).max()) for variant in ALL_GAMES.values())
+    assert highest < NUM_CODES == 128
