@@ -6,7 +6,7 @@ A :class:`TextGame` shows the board and the legal moves as text and reads the an
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from typing_extensions import Unpack
 
@@ -15,10 +15,11 @@ from solitaire_env.core.layout import action_layout
 from solitaire_env.core.variant import Variant
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import Game, game_rules
-from solitaire_env.notation import ACTION, Position, format_position
+from solitaire_env.notation import Position, format_position
 from solitaire_env.registration import env_id, resolve_variant, step_limit
 from solitaire_env.render.ansi import render_ansi
 from solitaire_env.util.arguments import check_choice, check_count, check_kind
+from solitaire_env.util.messages import one_line, shown
 
 Board = Literal["position", "ansi"]
 """How the board is written."""
@@ -55,22 +56,74 @@ COUNTED: Final = {
 }
 """Moves that state their number of cards, of each kind of action that has them."""
 WASTE: Final = ("w>t5", "the last card of the waste onto t5")
-ANSWER: Final = "Answer with one move. You may think first: the last move in the answer is played."
+MARK: Final = "move: t3>f"
+"""How an answer that names other moves too marks the one to play."""
+ANSWER: Final = f"Answer with one move. If you write more than the move, end with a line such as {MARK}"
 CALL: Final = "Call the tool move once for each move."
 
-_ARROW: Final = " *(?:[-=]?>|→|&gt;) *"
-_ANSWER: Final = re.compile(
-    f"(?<![a-z0-9>])(?:{ACTION.replace('>', _ARROW)})(?![a-z0-9>])", re.IGNORECASE | re.ASCII
+_ARROW: Final = r" *(?:[-=]?>|→|&gt;|\\(?:to|rightarrow)\b) *"
+# Whatever has the form of a move, so that one that does not exist, such as t9>t30, is refused by its name.
+_FORM: Final = (
+    rf"(?<![a-z0-9>])(?:draw|redeal|(?:w|f[cdhs]?|[ct]\d*)(?:x\d+)?{_ARROW}(?:[ct]\d*|[fsw]))(?![a-z0-9])"
 )
-_TAG: Final = re.compile(r"</?[a-z_]\w*/?>", re.IGNORECASE)
+_FLAGS: Final = re.IGNORECASE | re.ASCII
+_MOVE: Final = re.compile(_FORM, _FLAGS)
+_TAG: Final = re.compile(r"</?[a-z_]\w*/?>", _FLAGS)
 """A tag around an answer, such as ``<answer>`` or ``</think>``."""
+_THINKS: Final = "(?:think|thinking|thought|reasoning)>"
+_THOUGHT: Final = re.compile(
+    rf"\A(?:(?!<{_THINKS}).)*</{_THINKS}|<{_THINKS}.*?(?:</{_THINKS}|\Z)", _FLAGS | re.DOTALL
+)
+"""A model's thoughts. A prompt may have opened them; a limit of tokens may leave them open."""
+_TAGGED: Final = re.compile(
+    r"(?:<(?P<tag>move|action|answer)>|\\boxed *\{)(?P<marked>.*?)(?:(?(tag)</(?P=tag)>|\})|\Z)",
+    _FLAGS | re.DOTALL,
+)
+# "A possible move: draw" marks nothing.
+_LABELED: Final = re.compile(
+    r"(?<![a-z0-9])(?<![a-z0-9] )(?:(?:so|but|now|the|my|final|best|chosen) )*(?:move|action|answer)"
+    rf"""[*_`"' ]{{0,4}}:[\s*_`"'$(-]{{0,20}}(?P<marked>{_FORM}|[^\n]*)""",
+    _FLAGS,
+)
+"""``move: t3>f``, also in bold letters or in JSON: the move that follows, or else the rest of the line."""
+
+
+class Answer(NamedTuple):
+    """What an answer says."""
+
+    moves: list[str]
+    """The moves that it names, each once: in its marked part, if it has one."""
+    marked: str | None
+    """Its marked part."""
+
+
+def read_answer(answer: str) -> Answer:
+    """Read the answer of a language model.
+
+    Marked is ``move: t3>f``, and also ``<move>t3>f</move>`` or ``\\boxed{t3>f}``; ``action`` and ``answer``
+    stand for ``move``. Thoughts, such as ``<think>...</think>``, are read only if there is nothing else.
+
+    Examples
+    --------
+    >>> read_answer("I could draw, but t4>t3 is better.\\nmove: t4>t3")
+    Answer(moves=['t4>t3'], marked='t4>t3')
+    """
+    text, marked = _THOUGHT.sub(" ", answer), None
+    if not text.strip():
+        text = answer
+    for mark in (_TAGGED, _LABELED):
+        if parts := [found["marked"] for found in mark.finditer(text)]:
+            text = marked = "\n".join(parts)
+    moves = (re.sub(_ARROW, ">", move) for move in _MOVE.findall(_TAG.sub(" ", text)))
+    return Answer(list({move.lower(): move for move in moves}.values()), marked)
 
 
 class TextGame:
     """A game whose positions and answers are text.
 
     The rewards are those of the environment: by default the share of the cards that went home in a step, so
-    that those of a won game sum to 1. An answer without a legal move changes nothing.
+    that those of a won game sum to 1. The move that an answer marks is played (:func:`read_answer`), or else
+    the only legal move that it names. Any other answer changes nothing.
 
     Parameters
     ----------
@@ -160,24 +213,37 @@ class TextGame:
         return self.text()
 
     def step(self, answer: str) -> tuple[str, float, bool]:
-        """Play the last move in an answer; the next text, the reward, and whether the game is over."""
+        """Play the move of an answer; the next text, the reward, and whether the game is over."""
         check_kind("answer", answer, str, "text")
         if self.done:
             return self.text(), 0.0, True
-        found = _ANSWER.findall(_TAG.sub(" ", answer))
+        moves, marked = read_answer(answer)
         # The suit of a foundation, as in fC>t3, is a capital.
-        written = re.sub(_ARROW, ">", found[-1]).lower() if found else ""
-        legal = {self.env.action_text(action): action for action in self.env.legal_actions()}
-        action = next((legal[move] for move in legal if move.lower() == written), None)
+        legal = {self.env.action_text(action).lower(): action for action in self.env.legal_actions()}
+        if marked is None:
+            moves = [move for move in moves if move.lower() in legal] or moves
+        action = legal.get(moves[0].lower()) if len(moves) == 1 else None
         if action is None:
             self.invalid_actions += 1
-            why = f"{found[-1]} is not legal here" if found else "There is no move in the answer"
-            return self.text() if self.done else f"{why}. Legal moves: {', '.join(legal)}.", 0.0, self.done
+            return self.text() if self.done else self._question(moves, marked), 0.0, self.done
         _, reward, terminated, truncated, _ = self.env.step(action)
         self.steps += 1
         self._ended = terminated or truncated or self.steps >= self.max_steps
         self.total_reward += reward
         return self.text(), reward, self.done
+
+    def _question(self, moves: list[str], marked: str | None) -> str:
+        """Why no move of an answer was played, and the legal ones."""
+        named = one_line(", ".join(moves))
+        if not moves:
+            why = f"There is no move in {'the answer' if marked is None else shown(marked)}"
+        elif len(moves) == 1:
+            why = f"{named} is not legal here"
+        elif marked is None:
+            why = f"The answer names {named} and marks none: end with a line such as {MARK}"
+        else:
+            why = f"The answer marks {named}: mark one move"
+        return f"{why}. Legal moves: {', '.join(self.legal())}."
 
     def legal(self) -> dict[str, str]:
         """The legal moves: the text of each, and what it does in words."""

@@ -14,10 +14,20 @@ from solitaire_env import evaluate, text
 from solitaire_env.benchmark import score, split_deals
 from solitaire_env.core.layout import action_layout
 from solitaire_env.notation import ACTION
-from solitaire_env.text import BOARDS, CALL, COUNTED, EXAMPLES, WASTE, SolitaireTool, TextGame
+from solitaire_env.text import (
+    BOARDS,
+    CALL,
+    COUNTED,
+    EXAMPLES,
+    MARK,
+    WASTE,
+    SolitaireTool,
+    TextGame,
+    read_answer,
+)
 from solitaire_env.transcripts import parse_transcript
 from tests.conftest import Refuses
-from tests.games import PUBLISHED
+from tests.games import ONE_PER_RULE, PUBLISHED
 
 GAMES: dict[str, dict[str, Any]] = {
     "busy-aces": {},
@@ -106,21 +116,68 @@ def test_the_rules_explain_every_kind_of_move() -> None:
             assert (f"\n{move:<8}  " in rules) == exists, (name, move)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "t4>t3",
-        "T4 -> T3",
-        "I could draw, or t5>t6. My move: **t4>t3**.",
-        "t4>t3: TC from t4 to t3, onto JD",
-        "t4>t3, a redrawn line",
-        "<think>One could draw.</think><answer>t4>t3</answer>",
-        "maybe draw</think>t4  →  t3",
-        "_t4=>t3_",
-        "draw would do; t4&gt;t3",
-    ],
-)
-def test_the_last_move_of_an_answer_is_played(answer: str) -> None:
+PLAYED = [
+    "t4>t3",
+    "T4 -> T3",
+    "_t4=>t3_",
+    "t4  →  t3",
+    "t4&gt;t3",
+    r"$t4 \rightarrow t3$",
+    "t4>t3: TC from t4 to t3, onto JD",
+    "t4>t3, a redrawn line; yes, t4>t3!",
+    "t1>t2 is not legal, so I play t4>t3.",
+    "<b>t4>t3</b>",
+    # Marked, before and after another move.
+    "I could draw, or t5>t6. My move: **t4>t3**.",
+    "I could draw.\n\nmove: t4>t3",
+    "move: t4>t3, then I can draw",
+    "**Final answer:** `t4>t3`\nAfter it I draw.",
+    "### Move:\n\n- t4>t3: TC from t4 to t3, onto JD\n\nThen draw.",
+    "Action: the Ten goes onto the Jack, t4>t3.\nThen draw.",
+    '{"reason": "draw is worse", "move": "t4>t3", "then": "draw"}',
+    "draw is worse <move>t4>t3</move> then draw",
+    "draw? <answer>I play t4>t3</answer> then draw",
+    "draw? <action>move: t4>t3, not draw</action>",
+    "draw? <answer>t4>t3",
+    r"draw? \boxed{t4>t3}, then draw",
+    r"draw? $\boxed{\text{t4>t3}}$",
+    "Possible move: draw. Possible move: t5>t6. Move: t4>t3",
+    "move: t4>t3. As I said: move: t4>t3, not draw",
+    # Thoughts.
+    "<think>One could draw.</think><answer>t4>t3</answer>",
+    "maybe draw</think>t4>t3",
+    "<think>draw?</think>t4>t3<think>or t5>t6",
+    "<THINKING>move: draw</THINKING>\nt4>t3",
+    "<reasoning>\\boxed{draw}</reasoning>\nmove: t4>t3",
+    "<think>t4>t3</think>",
+    "<think>draw? move: t4>t3</think>\n",
+]
+"""Answers that play t4>t3."""
+WITHOUT_A_MOVE = {
+    "I give up.": "There is no move in the answer.",
+    "": "There is no move in the answer.",
+    "redraw, drawing, wt1>t2x": "There is no move in the answer.",
+    "t4>t3</think>I am done.": "There is no move in the answer.",
+    "t1>t2": "t1>t2 is not legal here.",
+    "t4>t300": "t4>t300 is not legal here.",
+    "draw or <move>t1 -> t2</move>": "t1>t2 is not legal here.",
+    "I could draw, but now my move: t9>f": "t9>f is not legal here.",
+    r"\boxed{t4>c} or draw": "t4>c is not legal here.",
+    "<answer>pass</answer> draw": "There is no move in 'pass'.",
+    "move: the Ten to the Jack\nThen draw": "There is no move in 'the Ten to the Jack'.",
+    "t4>t3, then I can draw": "The answer names t4>t3, draw *",
+    "I could draw, but t4>t3": "The answer names draw, t4>t3 *",
+    "t1>t2 and t9>f": "The answer names t1>t2, t9>f *",
+    "<think>draw, t4>t3</think>": "The answer names draw, t4>t3 *",
+    "move: t4>t3\nmove: draw": "The answer marks t4>t3, draw: mark one move.",
+    "<move>t4>t3 draw</move>": "The answer marks t4>t3, draw: mark one move.",
+    "<move>t4>t3</move><move>t9>f</move>": "The answer marks t4>t3, t9>f: mark one move.",
+}
+"""Answers that play nothing, and why; * is how to mark a move."""
+
+
+@pytest.mark.parametrize("answer", PLAYED)
+def test_the_marked_or_only_move_of_an_answer_is_played(answer: str) -> None:
     game = TextGame("klondike")
     game.reset(deal=0)
     after, reward, done = game.step(answer)
@@ -128,24 +185,48 @@ def test_the_last_move_of_an_answer_is_played(answer: str) -> None:
     assert (reward, done, game.steps, game.invalid_actions) == (0.0, False, 1, 0)
 
 
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        ("I give up.", "There is no move in the answer"),
-        ("t4>t3 or rather t1>t2", "t1>t2 is not legal here"),
-        ("t4>t300", "There is no move in the answer"),
-    ],
-)
-def test_an_answer_without_a_legal_move_changes_nothing(answer: str, reason: str) -> None:
+@pytest.mark.parametrize("answer", WITHOUT_A_MOVE)
+def test_an_answer_without_a_legal_move_changes_nothing(answer: str) -> None:
     game = TextGame("klondike", max_invalid=2)
     before = game.reset(deal=0)
-    assert game.step(answer) == (f"{reason}. Legal moves: draw, t4>t3, t5>t6.", 0.0, False)
+    why = WITHOUT_A_MOVE[answer].replace(" *", f" and marks none: end with a line such as {MARK}.")
+    question = f"{why} Legal moves: draw, t4>t3, t5>t6."
+    assert game.step(answer) == (question, 0.0, False)
     assert (game.text(), game.steps, game.invalid_actions) == (before, 0, 1)
     last, reward, done = game.step(answer)
     assert "over after 2 answers without a legal move, with 0 of 52 cards home" in last
     assert (reward, done) == (0.0, True)
     assert game.step("draw") == (last, 0.0, True) and game.steps == 0
     assert game.reset(deal=0) == before and not game.done
+
+
+def test_every_line_of_the_list_of_moves_is_an_answer() -> None:
+    """With a mark also beside all the others; the whole list is not."""
+    for name in ONE_PER_RULE:
+        game, number = TextGame(name, max_invalid=None), 0
+        listed = game.reset(deal=1).partition("Legal moves:\n")[2].splitlines()
+        for _ in range(12):
+            others = "; ".join(game.legal())
+            number = (number + 7) % len(listed)
+            move = listed[number].partition(":")[0]
+            if len(listed) > 1:
+                assert " names " in game.step("\n".join(listed))[0]
+            answer = (listed[number], f"move: {listed[number]}\nNot {others}", f"{others}\nmove: {move}")[
+                number % 3
+            ]
+            action = game.env.parse_action(move)
+            twin = game.env.clone()
+            twin.step(action)
+            listed = game.step(answer)[0].partition("Legal moves:\n")[2].splitlines()
+            assert game.env.position() == twin.position(), (name, answer)
+            if game.done:
+                break
+
+
+def test_the_prompt_says_how_to_mark_a_move() -> None:
+    rules = TextGame("klondike").rules()
+    assert rules.endswith(f"end with a line such as {MARK}")
+    assert read_answer(rules.splitlines()[-1]).moves == ["t3>f"]
 
 
 def test_there_may_be_no_limit_of_answers() -> None:
@@ -238,4 +319,4 @@ def test_the_only_tool_is_move() -> None:
 
 
 def test_the_examples_print_what_they_show() -> None:
-    assert doctest.testmod(text) == (0, 3)
+    assert doctest.testmod(text) == (0, 4)

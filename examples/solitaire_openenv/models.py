@@ -7,7 +7,7 @@ from pydantic import Field
 class SolitaireAction(Action):
     """The answer of a player."""
 
-    answer: str = Field(description="The last move in it is played, such as draw or t3>f")
+    answer: str = Field(description="A move such as draw or t3>f; among other moves marked, as in move: t3>f")
 
 
 class SolitaireObservation(Observation):

@@ -42,7 +42,7 @@ class SolitaireEnvironment(Environment[SolitaireAction, SolitaireObservation, St
         return SolitaireObservation(text=text, rules=self._game.rules(), done=self._game.done)
 
     def step(self, action: SolitaireAction, timeout_s: float | None = None, **_: Any) -> SolitaireObservation:
-        """Play the last move of an answer."""
+        """Play the move of an answer."""
         text, reward, done = self._game.step(action.answer)
         self._state.step_count += 1
         game = self._game
