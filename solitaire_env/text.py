@@ -6,6 +6,7 @@ A :class:`TextGame` shows the board and the legal moves as text and reads the an
 
 import re
 from collections.abc import Iterator
+from threading import Lock
 from typing import Any, Final, Literal, NamedTuple
 
 from typing_extensions import Unpack
@@ -324,6 +325,9 @@ class SolitaireTool:
 
     The trainer makes it without arguments, calls :meth:`reset` with a row of its data set, shows :meth:`move`
     to the model, and asks :meth:`get_reward` at the end. A subclass plays another game than Klondike.
+
+    Several threads may call it: the calls run one after the other. A refused :meth:`reset` leaves the game
+    unchanged.
     """
 
     game: str = "klondike"
@@ -331,11 +335,15 @@ class SolitaireTool:
 
     def __init__(self) -> None:
         self._game = TextGame(self.game)
+        self._lock = Lock()
 
     def reset(self, game: str | None = None, deal: int | str | None = None, **row: Any) -> str:
         """Start a game; its rules and its board. Other columns of the row are ignored."""
-        self._game = TextGame(game or self.game)
-        return f"{self._game.rules(CALL)}\n\n{self._game.reset(deal=deal)}"
+        started = TextGame(game or self.game)
+        text = f"{started.rules(CALL)}\n\n{started.reset(deal=deal)}"
+        with self._lock:
+            self._game = started
+        return text
 
     def move(self, action: str) -> str:
         """Play a move of the solitaire game.
@@ -346,8 +354,16 @@ class SolitaireTool:
         Returns:
             The board after the move and the legal moves, or why the move was not played.
         """
-        return self._game.step(action)[0]
+        with self._lock:
+            return self._game.step(action)[0]
 
     def get_reward(self) -> float:
         """The sum of the rewards: the share of the cards that went home, 1 for a win."""
         return self._game.total_reward
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has a lock of its own."""
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=Lock())

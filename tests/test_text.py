@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import doctest
 import inspect
+import pickle
 import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
+import gymnasium as gym
 import pytest
 
 from solitaire_env import evaluate, text
 from solitaire_env.benchmark import score, split_deals
 from solitaire_env.core.layout import action_layout
-from solitaire_env.notation import ACTION
 from solitaire_env.text import (
     BOARDS,
     CALL,
@@ -103,7 +107,7 @@ def test_a_known_stock_is_shown() -> None:
 
 def test_the_rules_explain_every_kind_of_move() -> None:
     for written in (WASTE, *EXAMPLES.values(), *COUNTED.values()):
-        assert re.fullmatch(ACTION, written[0])
+        assert read_answer(written[0]).moves == [written[0]]
     for name in PUBLISHED:
         game = TextGame(name)
         rules, layout = game.rules(), action_layout(game.env.variant)
@@ -291,6 +295,101 @@ def test_wrong_arguments_name_the_allowed_ones(refuses: Refuses) -> None:
     refuses(lambda: TextGame("klondike", max_invalid=0), "max_invalid", "0")
     refuses(lambda: TextGame("klondike", max_steps=0), "max_steps", "0")
     refuses(lambda: TextGame("klondike").step(3), "answer", "int", "text")  # type: ignore[arg-type]
+
+
+REFUSED_STARTS: dict[str, dict[str, Any]] = {
+    "a negative deal": {"deal": -1},
+    "a deal that is too large": {"deal": 2**63},
+    "a deal in words": {"deal": "first"},
+    "a deal of no program": {"deal": "ms:0"},
+    "a fraction": {"deal": 1.5},
+    "a list": {"deal": [1]},
+    "a deal that needs a package": {"deal": "pysol:24"},
+    "a negative seed": {"seed": -1},
+    "a seed in words": {"seed": "first"},
+    "a position in words": {"position": "first"},
+    "a position of another game": {"position": TWO_MOVES},
+    "a number as a position": {"position": 3},
+    "a deal and a position": {"deal": 1, "position": TextGame("klondike").reset(deal=1)},
+}
+
+
+def status(game: TextGame) -> tuple[object, ...]:
+    """All that a player can see of a game, and what ends it."""
+    seen = (game.text(), game.env.deal, game.done, game.won, game.cards_home)
+    return (*seen, game.steps, game.invalid_actions, game.total_reward)
+
+
+@pytest.mark.parametrize("start", REFUSED_STARTS.values(), ids=list(REFUSED_STARTS))
+def test_a_refused_reset_leaves_the_game_unchanged(
+    start: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pysol_cards.cards", None)
+    game = TextGame("klondike")
+    game.reset(deal=0)
+    for answer in ("t4>t3", "t4>f", "draw", "pass"):
+        game.step(answer)
+    before, twin = status(game), game.env.clone()
+    assert (game.steps, game.invalid_actions, game.cards_home) == (3, 1, 1)
+    with pytest.raises((ValueError, TypeError, ImportError, gym.error.Error)):
+        game.reset(**start)
+    assert status(game) == before
+    game.step("draw")
+    twin.step(twin.parse_action("draw"))
+    assert game.env.position() == twin.position() and game.steps == 4
+
+
+REFUSED_GAMES: dict[str, dict[str, Any]] = {
+    "an unknown game": {"game": "tarot"},
+    "an unknown id": {"game": "Solitaire/Tarot-v0"},
+    "a number as a game": {"game": 3},
+    "a bad game and deal": {"game": "tarot", "deal": -1},
+    **{
+        name: {"game": "freecell"} | start
+        for name, start in REFUSED_STARTS.items()
+        if start.keys() == {"deal"}
+    },
+}
+
+
+@pytest.mark.parametrize("row", REFUSED_GAMES.values(), ids=list(REFUSED_GAMES))
+def test_a_refused_row_leaves_the_game_of_the_tool_unchanged(
+    row: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pysol_cards.cards", None)
+    tool, game = SolitaireTool(), TextGame("klondike")
+    tool.reset(deal=0)
+    game.reset(deal=0)
+    for move in ("t4>t3", "t4>f"):
+        tool.move(move)
+        game.step(move)
+    with pytest.raises((ValueError, TypeError, ImportError)):
+        tool.reset(**row)
+    assert tool.get_reward() == game.total_reward > 0
+    assert tool.move("draw") == game.step("draw")[0]
+
+
+def test_parallel_calls_of_a_tool_run_one_after_the_other() -> None:
+    game, tool = TextGame("klondike"), SolitaireTool()
+    game.reset(deal=0)
+    boards = sorted(game.step("draw")[0] for _ in range(10))
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(10) as threads:
+            for _ in range(20):
+                tool.reset(deal=0)
+                assert sorted(threads.map(tool.move, ["draw"] * 10)) == boards
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_a_copy_of_a_tool_plays_on_alone() -> None:
+    tool = SolitaireTool()
+    tool.reset(deal=0)
+    copies = copy.deepcopy(tool), pickle.loads(pickle.dumps(tool))
+    after = tool.move("draw")
+    assert [copied.move("draw") for copied in copies] == [after, after] != [tool.move("draw")] * 2
 
 
 def test_a_tool_plays_the_row_of_a_data_set() -> None:

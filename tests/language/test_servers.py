@@ -92,6 +92,45 @@ def test_the_environment_is_valid(url: str) -> None:
         assert result.exit_code == 0 and "Verdict: PASS" in result.output, result.output
 
 
+REFUSED: list[dict[str, Any]] = [
+    {"game": "tarot"},
+    {"game": 3},
+    {"game": ["klondike"]},
+    {"deal": -1},
+    {"deal": 1.5},
+    {"deal": "first"},
+    {"deal": [1]},
+    {"seed": -1},
+    {"seed": "first"},
+    {"episode_id": 3, "deal": 1},
+    {"split": "exam"},
+    {"split": 3},
+    {"split": "train"},
+    {"split": "winnable", "game": "tarot"},
+    {"split": "winnable", "game": "forty-thieves", "index": 10_000},
+    {"split": "llm-100", "index": 100},
+    {"split": "llm-100", "index": -1},
+    {"split": "llm-100", "index": "first"},
+    {"split": "llm-100", "index": 1.5},
+    {"split": "llm-100", "index": None},
+]
+"""Resets that OpenEnv's environment refuses."""
+
+
+def test_a_refused_reset_leaves_the_game_of_the_client_unchanged(url: str) -> None:
+    game = TextGame("klondike")
+    with GenericEnvClient(base_url=url).sync() as client:
+        client.reset(deal=0)
+        game.reset(deal=0)
+        for number, arguments in enumerate(REFUSED):
+            before = client.state()
+            with pytest.raises(RuntimeError):
+                client.reset(**arguments)
+            assert client.state() == before and before["step_count"] == number
+            result = client.step({"answer": "draw"})
+            assert (result.observation["text"], result.reward, result.done) == game.step("draw"), arguments
+
+
 def test_a_client_of_mcp_plays() -> None:
     game = TextGame("freecell")
     start = game.reset(deal=5)
@@ -108,5 +147,27 @@ def test_a_client_of_mcp_plays() -> None:
                 assert result.data == game.step(move)[0]
             with pytest.raises(ToolError, match="tarot"):
                 await client.call_tool("new_game", {"game": "tarot"})
+            for refused in ({"game": 3}, {"deal": -1}, {"deal": 2**63}, {"deal": "first"}, {"deal": [1]}):
+                with pytest.raises(ToolError):
+                    await client.call_tool("new_game", refused)
+            move = next(iter(game.legal()))
+            result = await client.call_tool("move", {"action": move})
+            assert result.data == game.step(move)[0]
+
+    asyncio.run(play())
+
+
+def test_parallel_calls_of_mcp_run_one_after_the_other() -> None:
+    game = TextGame("klondike")
+    game.reset(deal=0)
+    boards = sorted(game.step("draw")[0] for _ in range(10))
+
+    async def play() -> None:
+        transport = PythonStdioTransport(EXAMPLES / "mcp_server.py", env=dict(os.environ))
+        async with Client(transport) as client:
+            for _ in range(20):
+                await client.call_tool("new_game", {"deal": 0})
+                calls = (client.call_tool("move", {"action": "draw"}) for _ in range(10))
+                assert sorted(result.data for result in await asyncio.gather(*calls)) == boards
 
     asyncio.run(play())

@@ -36,10 +36,12 @@ class SolitaireEnvironment(Environment[SolitaireAction, SolitaireObservation, St
         """Start a game: a task of a split, a deal, or a deal picked by the seed."""
         if split is not None:
             deal = self.get_task(split, index, game)["deal"]
-        self._game = TextGame(game)
-        text = self._game.reset(deal=deal, seed=seed)
-        self._state = State(episode_id=episode_id, game=game, deal=self._game.env.deal)
-        return SolitaireObservation(text=text, rules=self._game.rules(), done=self._game.done)
+        started = TextGame(game)
+        text = started.reset(deal=deal, seed=seed)
+        # A refused reset leaves the game unchanged.
+        state = State(episode_id=episode_id, game=game, deal=started.env.deal)
+        self._game, self._state = started, state
+        return SolitaireObservation(text=text, rules=started.rules(), done=started.done)
 
     def step(self, action: SolitaireAction, timeout_s: float | None = None, **_: Any) -> SolitaireObservation:
         """Play the move of an answer."""
@@ -68,8 +70,8 @@ class SolitaireEnvironment(Environment[SolitaireAction, SolitaireObservation, St
     def get_task(self, split: str, index: int, game: str = GAME) -> dict[str, Any]:
         """A task: its id, and the arguments of reset."""
         deals = split_deals(split, game)
-        if not 0 <= index < len(deals):
-            raise IndexError(f"task {index} of split {split!r}, allowed: 0 to {len(deals) - 1}")
+        if not isinstance(index, int) or not 0 <= index < len(deals):
+            raise IndexError(f"task {index!r} of split {split!r}, allowed: 0 to {len(deals) - 1}")
         return {"id": f"{split}-{index}", "split": split, "index": index, "game": game, "deal": deals[index]}
 
     def get_task_range(self, split: str, start: int | None = None, stop: int | None = None) -> list[Any]:
