@@ -30,7 +30,6 @@ from solitaire_env.util.arguments import check_count, check_kind
 from solitaire_env.variants import get_variant
 
 __all__ = [
-    "ACTION",
     "Move",
     "Position",
     "action_text",
@@ -48,10 +47,6 @@ __all__ = [
 
 NO_LIMIT: Final = "-"
 """Replaces the number of redeals if there is no limit."""
-ACTION: Final = (
-    "draw|redeal|f[CDHS]>t[1-9][0-9]?|(?:w|[ct][1-9][0-9]?)(?:x[1-9][0-9]?)?>(?:[cfs]|t[1-9][0-9]?)"
-)
-"""The form of action text, as a regular expression."""
 MAX_TEXT: int = 20_000
 """Maximum length of a position text, in characters; the largest game needs a tenth of it."""
 
