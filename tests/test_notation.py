@@ -111,6 +111,12 @@ def test_invalid_position_texts_raise_an_error(text: str, words: tuple[str, ...]
         ("forty-thieves", "t3", lambda w: ["??", *w[1:]], ("'t3'", "'??'", "cards")),
         ("forty-thieves", "waste", lambda w: ["??"], ("'waste'", "'??'", "cards")),
         ("forty-thieves", "stock", lambda w: ["??", *w[1:]], ("1 hidden cards of 64", "all of them or none")),
+        (
+            "klondike",
+            "t7",
+            lambda w: ["??", *w[1:]],
+            ("tableau has 1 hidden cards of 21", "all of them or none"),
+        ),
         ("forty-thieves", "waste", lambda w: ["4C"], ("65 cards, at most 64",)),
         ("forty-thieves", "t3", lambda w: w * 5, ("t3 has 20 cards, at most 16 fit",)),
         ("eights-down", "cells", lambda w: [*w, "--"], ("9 entries", "allowed: 8", "'--'")),

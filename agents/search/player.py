@@ -26,10 +26,11 @@ from agents.search.policy import Memory, SearchPolicy
 from agents.search.positions import SALT, WON, keys_of
 from agents.search.rollouts import play_to_end
 from agents.search.solver import MAX_EXHAUSTIVE_CARDS, Solver
-from agents.search.stocks import draw_stocks, remembered_order, unseen, write_games
+from agents.search.stocks import draw_stocks, unseen, write_games
 from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING
+from solitaire_env.core.position import remembered_order
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.autoplay import has_safe_moves
 from solitaire_env.move_features.moves import make_move_scratch

@@ -30,24 +30,6 @@ def unseen(rules: Any, observation: Array) -> Array:
     return np.repeat(np.arange(64, dtype=np.int8), left)
 
 
-def remembered_order(rules: Any, observation: Array, before: Array | None) -> Array | None:
-    """The order of a stock that was drawn before, int8 ``[cards]``, next card last; None in the first pass.
-
-    While the stock is empty, the waste shows the order that a redeal gives it.
-
-    Parameters
-    ----------
-    observation
-        ``cards``, int8 ``[size]``, of a game with redeals.
-    before
-        The order at the last observation of the game.
-    """
-    if observation[rules.row_stock_count] > 0:
-        return before
-    waste = observation[rules.row_waste : rules.row_foundations]
-    return waste[waste > 0][::-1].copy()
-
-
 def draw_stocks(
     rules: Any, observation: Array, n: int, random: np.random.Generator, order: Array | None = None
 ) -> Array:

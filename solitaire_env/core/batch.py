@@ -353,14 +353,14 @@ class Batch(Rows):
         """
         self.check_position(position)
         cards = position_to_row(position)
-        tableau = cards[: self.rules.row_cells]
-        if FACE_DOWN in position.stock or FACE_DOWN in tableau:
+        stock, tableau = cards[self.rules.row_stock :], cards[: self.rules.row_cells]
+        hidden = position.stock.count(FACE_DOWN)
+        if hidden or FACE_DOWN in tableau:
             unseen = np.array(position.unseen(), dtype=np.int8)
             state = deals.pick_deals(self.streams, np.array([row], dtype=np.int64))
             deals.shuffle_in_place(int(state[0]), unseen)
-            stock = len(position.stock)
-            cards[self.rules.row_stock : self.rules.row_stock + stock] = unseen[:stock]
-            tableau[tableau == FACE_DOWN] = unseen[stock:] | DOWN
+            stock[stock == FACE_DOWN] = unseen[:hidden]
+            tableau[tableau == FACE_DOWN] = unseen[hidden:] | DOWN
         self.set_row(row, cards)
         self._name_deal(row, None)
 
@@ -551,10 +551,13 @@ class Batch(Rows):
         """The full position of a game."""
         return position_from_row(self.variant, self.state.rows[row])
 
-    def visible(self, row: int) -> Position:
-        """The position of a game as its player sees it; with the stock if ``information`` is thoughtful."""
+    def visible(self, row: int, order: npt.NDArray[np.int8] | None = None) -> Position:
+        """The position of a game as its player sees it; with the stock if ``information`` is thoughtful.
+
+        ``order`` is that of the stock, if the player remembers it.
+        """
         position = self.position(row)
-        return position if self.settings.information == "thoughtful" else position.hidden()
+        return position if self.settings.information == "thoughtful" else position.hidden(order)
 
     # ---------------------------------------------------------------------------- save, restore
 

@@ -10,6 +10,7 @@ If two programs disagree, :func:`divided` finds the action of the position where
 """
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -48,7 +49,7 @@ def count(
     Raises
     ------
     ValueError
-        If the stock is hidden, or the depth is not a whole number from 0.
+        If cards are hidden, or the depth is not a whole number from 0.
     """
     rules, rows = _read_start(position)
     yield from _count(rules, rows, check_count("depth", depth, 0, MAX_DEPTH), progress)
@@ -56,8 +57,8 @@ def count(
 
 def _read_start(position: Position) -> tuple[Rules, Rows]:
     rules = make_rules(check_kind("position", position, Position).variant)
-    if FACE_DOWN in position.stock:
-        raise ValueError("the stock of the position is hidden, allowed: a position with a known stock")
+    if FACE_DOWN in (*position.stock, *chain(*position.tableau)):
+        raise ValueError("cards of the position are hidden, allowed: a position whose cards are known")
     return rules, position_to_row(position)[None]
 
 

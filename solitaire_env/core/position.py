@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,10 +46,19 @@ class Position:
     base: int = 0
     """The rank of the first card of each foundation, if the deal decides it."""
 
-    def hidden(self) -> "Position":
-        """The position as a player sees it: without the stock and the face-down cards."""
+    def hidden(self, order: npt.NDArray[np.int8] | None = None) -> "Position":
+        """The position as a player sees it: without the stock and the face-down cards.
+
+        Parameters
+        ----------
+        order
+            The order of the stock if the player remembers it, see :func:`remembered_order`: the cards that
+            are left of it are shown.
+        """
         seen = tuple(tuple(FACE_DOWN if card & DOWN else card for card in pile) for pile in self.tableau)
-        return replace(self, tableau=seen, stock=(FACE_DOWN,) * len(self.stock))
+        left = len(self.stock)
+        stock = (FACE_DOWN,) * left if order is None else tuple(order[:left].tolist())
+        return replace(self, tableau=seen, stock=stock)
 
     @property
     def base_rank(self) -> int:
@@ -180,12 +190,13 @@ def _place_faults(position: Position) -> tuple[int, list[str]]:
             faults.append(f"t{number} has {len(pile)} cards, at most {rules.pile_capacity} fit")
     if (undealt := len(position.waste) + len(position.stock)) > v.stock:
         faults.append(f"stock and waste have {undealt} cards, at most {v.stock}")
-    turned = [card for card in chain(*position.tableau) if card == FACE_DOWN or card & DOWN]
-    down = [*position.stock, *turned]
-    hidden = down.count(FACE_DOWN)
-    if hidden not in (0, len(down)):
-        where = "stock and tableau have" if turned else "stock has"
-        faults.append(f"{where} {hidden} hidden cards of {len(down)}, allowed: all of them or none")
+    turned = tuple(card for card in chain(*position.tableau) if card == FACE_DOWN or card & DOWN)
+    hidden = 0
+    for where, down in (("stock", position.stock), ("tableau", turned)):
+        unknown = down.count(FACE_DOWN)
+        if unknown not in (0, len(down)):
+            faults.append(f"{where} has {unknown} hidden cards of {len(down)}, allowed: all of them or none")
+        hidden += unknown
     for suit, tops in enumerate(position.foundations):
         in_order = len(tops) == v.decks and list(tops) == sorted(tops, reverse=True)
         if not in_order or not all(0 <= top <= v.ranks for top in tops):
@@ -265,6 +276,30 @@ def position_from_row(variant: Variant, row: npt.ArrayLike) -> Position:
         placed = sum(card != EMPTY for card in lying) + sum(flat)
         position = replace(position, stock=(FACE_DOWN,) * (variant.cards - placed))
     return position
+
+
+def remembered_order(
+    rules: Any, observation: npt.NDArray[Any], before: npt.NDArray[np.int8] | None
+) -> npt.NDArray[np.int8] | None:
+    """The order of a stock that a player has seen, int8 ``[cards]``, next card last; None in the first pass.
+
+    While the stock is empty, the waste shows the order that a redeal gives it. Later the first cards of this
+    order are left, as many as the stock has.
+
+    Parameters
+    ----------
+    rules
+        Those of a game with redeals.
+    observation
+        ``cards``, int8 ``[size]``, or the position row.
+    before
+        The order at the last observation of the game; None at the first.
+    """
+    if observation[rules.row_stock_count] > 0:
+        return before
+    waste = observation[rules.row_waste : rules.row_foundations]
+    order: npt.NDArray[np.int8] = waste[waste > 0][::-1].copy()
+    return order
 
 
 def read_row(variant: Variant, row: npt.ArrayLike, what: str) -> Position:

@@ -16,7 +16,7 @@ from solitaire_env.notation import Position, format_position, parse_position
 from solitaire_env.variants import Variant
 from tests.conftest import Refuses
 from tests.counts import ENOUGH, VARIANTS, Start, starts_of
-from tests.games import COMPILED, THE_FIVE
+from tests.games import COMPILED, PUBLISHED, THE_FIVE
 
 FILES = {name: starts_of(name) for name in VARIANTS}
 COUNTED = [name for name in VARIANTS if COMPILED or VARIANTS[name] in THE_FIVE.values()]
@@ -87,4 +87,6 @@ def test_invalid_arguments_raise_an_error(refuses: Refuses) -> None:
     for depth in (-1, 1.0, True, "2", None):
         refuses(lambda depth=depth: list(count(position, depth)), f"depth is {depth!r}", "from 0")
     refuses(lambda: dict(divided(position, 0)), "depth is 0", "a whole number from 1")
-    refuses(lambda: list(count(position.hidden(), 1)), "stock of the position is hidden")
+    buried = position_of(PUBLISHED["yukon"], Start("", 0, "", (), ()))
+    for hidden in (position.hidden(), buried.hidden()):
+        refuses(lambda hidden=hidden: list(count(hidden, 1)), "cards of the position are hidden")

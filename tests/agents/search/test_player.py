@@ -17,10 +17,11 @@ from agents.networks.player import NetworkPlayer
 from agents.policies import load_search
 from agents.search.budget import Budget
 from agents.search.player import MAX_IDLE, Searcher
-from agents.search.stocks import draw_stocks, remembered_order, unseen, write_games
+from agents.search.stocks import draw_stocks, unseen, write_games
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.cards import DOWN
 from solitaire_env.core.layout import PLAYING
+from solitaire_env.core.position import remembered_order
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import evaluate
 from solitaire_env.variants import get_variant
