@@ -77,6 +77,8 @@ class Args:
     """The game."""
     agents: tuple[str, ...] = ()
     """Agents: random, first, shipped, model. By default all baselines of the game."""
+    memory: bool = False
+    """Whether the text lists the stock after a redeal, which has been seen."""
     deals: int = 100
     """Deals 0 to this number are played; fewer than 100 have no score."""
 
@@ -86,7 +88,7 @@ def main(a: Args) -> None:
     agents = {"random": random_move, "first": first_move, "model": model}
     if a.game in shipped_games():
         agents["shipped"] = Shipped(a.game)
-    game = TextGame(a.game)
+    game = TextGame(a.game, memory=a.memory)
     rules = game.rules()
     for name in a.agents or [name for name in agents if name != "model"]:
         print(f"\n== {name}")

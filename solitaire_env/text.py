@@ -9,10 +9,14 @@ from collections.abc import Iterator
 from threading import Lock
 from typing import Any, Final, Literal, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 from typing_extensions import Unpack
 
 from solitaire_env.arguments import GameArguments
+from solitaire_env.core.cards import FACE_DOWN
 from solitaire_env.core.layout import action_layout
+from solitaire_env.core.position import remembered_order
 from solitaire_env.core.variant import Variant
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import Game, game_rules
@@ -39,6 +43,8 @@ columns t1, t2, ... are the piles of the tableau, each with its playable card lo
 waste is playable. A foundation is its top card, or its suit if it is empty.""",
 }
 """How each kind of board is written."""
+KNOWN: Final = "The line stock: lists the cards of the stock if you know them, the next to be drawn last."
+"""How the board shows a stock that the player knows."""
 EXAMPLES: Final = {
     "draw": ("draw", "turn cards of the stock up to the waste"),
     "redeal": ("redeal", "turn the waste over to the stock"),
@@ -134,6 +140,8 @@ class TextGame:
         ``"position"``: a line for each pile; ``"ansi"``: a picture in characters.
     show_moves
         Whether the text lists the legal moves in words.
+    memory
+        Whether the text lists the stock after a redeal, whose cards and order the player has seen.
     max_invalid
         Number of answers without a legal move that end the game; None for no limit.
     max_steps
@@ -156,12 +164,14 @@ class TextGame:
         *,
         board: Board = "position",
         show_moves: bool = True,
+        memory: bool = False,
         max_invalid: int | None = MAX_INVALID,
         max_steps: int | None = None,
         **arguments: Unpack[GameArguments],
     ) -> None:
         self.board = check_choice("board", board, ("position", "ansi"))
         self.show_moves = check_kind("show_moves", show_moves, bool)
+        self.memory = check_kind("memory", memory, bool)
         self.max_invalid = None if max_invalid is None else check_count("max_invalid", max_invalid, 1)
         self.env = SolitaireEnv(resolve_variant(game), **arguments)
         """The environment of the game."""
@@ -174,6 +184,8 @@ class TextGame:
         self.total_reward = 0.0
         """The sum of the rewards."""
         self._ended = False
+        self._order: npt.NDArray[np.int8] | None = None
+        """The order of the stock that the player remembers."""
 
     def rules(self, answer: str = ANSWER) -> str:
         """The rules of the game, and how to answer: a system prompt."""
@@ -193,8 +205,11 @@ class TextGame:
         described = "\n".join(
             line for line in variant.describe().splitlines() if not line.startswith(("Differs:", "Source:"))
         )
+        board = BOARDS[self.board]
+        if variant.stock and (self._remembers or self.env.settings.information == "thoughtful"):
+            board += f"\n{KNOWN}"
         return (
-            f"You play a game of solitaire.\n\n{described}\n\n{BOARDS[self.board]}\n\n"
+            f"You play a game of solitaire.\n\n{described}\n\n{board}\n\n"
             f"Moves are written like this:\n{written}\n\n{answer}"
         )
 
@@ -211,6 +226,8 @@ class TextGame:
         self.steps = self.invalid_actions = 0
         self.total_reward = 0.0
         self._ended = not self.env.legal_actions()
+        self._order = None
+        self._remember()
         return self.text()
 
     def step(self, answer: str) -> tuple[str, float, bool]:
@@ -231,7 +248,19 @@ class TextGame:
         self.steps += 1
         self._ended = terminated or truncated or self.steps >= self.max_steps
         self.total_reward += reward
+        self._remember()
         return self.text(), reward, self.done
+
+    @property
+    def _remembers(self) -> bool:
+        """Whether there is a redeal to remember the stock after."""
+        return self.memory and self.env.variant.passes != 1
+
+    def _remember(self) -> None:
+        """Update the order of the stock that the player remembers."""
+        if self._remembers:
+            batch = self.env.batch
+            self._order = remembered_order(batch.rules, batch.state.rows[0], self._order)
 
     def _question(self, moves: list[str], marked: str | None) -> str:
         """Why no move of an answer was played, and the legal ones."""
@@ -256,14 +285,17 @@ class TextGame:
         return "\n".join([*self._board_lines(), "", *self._last_lines()])
 
     def _board_lines(self) -> Iterator[str]:
-        position = self.env.batch.visible(0)
+        position = self.env.batch.visible(0, self._order)
+        hidden, cards = FACE_DOWN in position.stock, len(position.stock)
+        lines = format_position(position).splitlines()[1:]  # without the name of the game
         if self.board == "ansi":
             yield render_ansi(position, symbols=False)
+            if cards and not hidden:
+                yield f"\n{lines[0]}"
             return
-        for line in format_position(position).splitlines()[1:]:  # without the name of the game
-            cards = len(position.stock)
-            hidden = line.startswith("stock: ??")
-            yield f"stock: {cards} card{'s' * (cards != 1)}" if hidden else line
+        if hidden:
+            lines[0] = f"stock: {cards} card{'s' * (cards != 1)}"
+        yield from lines
 
     def _last_lines(self) -> Iterator[str]:
         legal = self.env.legal_actions()

@@ -10,6 +10,7 @@ import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import gymnasium as gym
@@ -17,14 +18,18 @@ import pytest
 
 from solitaire_env import evaluate, text
 from solitaire_env.benchmark import score, split_deals
+from solitaire_env.core.cards import card_name
 from solitaire_env.core.layout import action_layout
+from solitaire_env.notation import parse_position
 from solitaire_env.text import (
     BOARDS,
     CALL,
     COUNTED,
     EXAMPLES,
+    KNOWN,
     MARK,
     WASTE,
+    Board,
     SolitaireTool,
     TextGame,
     read_answer,
@@ -40,6 +45,8 @@ GAMES: dict[str, dict[str, Any]] = {
     "forty-thieves": {"information": "thoughtful"},
 }
 """A stock, cells and sequences, hidden cards and redeals, a known stock."""
+
+REDEALS = [name for name, variant in PUBLISHED.items() if variant.passes != 1]
 
 TWO_MOVES = """\
 variant: freecell
@@ -100,9 +107,94 @@ def test_the_board_can_be_a_picture_and_the_moves_a_number() -> None:
     assert shown.endswith("\n\nNumber of legal moves: 3.")
 
 
-def test_a_known_stock_is_shown() -> None:
-    game = TextGame("forty-thieves", information="thoughtful")
-    assert game.reset(deal=0).splitlines()[0] == game.env.position().splitlines()[1]
+@pytest.mark.parametrize("board", ["position", "ansi"])
+def test_a_known_stock_is_shown(board: Board) -> None:
+    game = TextGame("forty-thieves", information="thoughtful", board=board, memory=True)
+    for _ in range(3):
+        assert stock_line(game.reset(deal=0)) == game.env.position().splitlines()[1]
+        game.step("draw")
+
+
+def stock_line(shown: str) -> str | None:
+    """The line of a text that lists the stock."""
+    return next((line for line in shown.splitlines() if line.startswith("stock:")), None)
+
+
+@pytest.mark.parametrize(
+    ("name", "board"), [*((name, "position") for name in PUBLISHED), *((name, "ansi") for name in REDEALS)]
+)
+def test_a_game_with_memory_shows_the_cards_of_the_stock_that_were_seen(name: str, board: Board) -> None:
+    """Each shown card is at its place; shown are those that lay in the waste, and no others."""
+    game, random = TextGame(name, board=board, memory=True, show_moves=False), Random(name)
+    variant, text, redeals = game.env.variant, game.reset(deal=3), 0
+    seen = [False] * variant.stock
+    """For each card of the stock whether it has been face up."""
+    for _ in range(200 if variant.passes != 1 else 10):
+        position = parse_position(game.env.position())
+        stock = [card_name(card) if known else "??" for card, known in zip(position.stock, seen, strict=True)]
+        line = None if board == "ansi" else f"stock: {len(stock)} card{'s' * (len(stock) != 1)}"
+        if "??" not in stock:
+            line = " ".join(["stock:", *stock]) if stock or (board == "position" and variant.stock) else None
+        assert stock_line(text) == line
+        moves = game.legal()
+        if game.done:
+            break
+        turns = [move for move in ("draw", "redeal") if move in moves]
+        move = turns[0] if turns and random.random() < 0.8 else random.choice(list(moves))
+        text = game.step(move)[0]
+        left = len(parse_position(game.env.position()).stock)
+        if left > len(seen):
+            redeals += 1
+            seen = [True] * left
+            shown = " ".join(["stock:", *map(card_name, position.waste[::-1])])
+            assert move == "redeal" and stock_line(text) == shown
+        del seen[left:]
+    assert (redeals > 0) == (variant.passes != 1)
+
+
+@pytest.mark.parametrize("name", REDEALS)
+def test_a_game_starts_from_a_position_with_a_remembered_stock(name: str) -> None:
+    game, other = TextGame(name, memory=True), TextGame(name)
+    game.reset(deal=3)
+    while "redeal" not in game.legal():
+        game.step("draw")
+    game.step("redeal")
+    board = game.step("draw")[0].partition("\n\n")[0]
+    starts = set()
+    for seed in range(3):
+        other.reset(seed=seed, position=f"variant: {name}\n{board}")
+        starts.add(other.env.position())
+        for line in ("stock", "waste"):
+            assert f"\n{line}:" in game.env.position()
+            assert lines_of(other)[line] == lines_of(game)[line]
+    assert other.env.position(hidden=True) == game.env.position(hidden=True)
+    assert len(starts) == (3 if game.env.variant.hides_cards else 1)
+
+
+def lines_of(game: TextGame) -> dict[str, str]:
+    """The lines of the full position, by name."""
+    named = (line.split(":") for line in game.env.position().splitlines())
+    return {name: cards for name, cards in named}
+
+
+def test_a_game_without_memory_shows_the_number_of_cards() -> None:
+    game = TextGame("klondike", max_steps=60)
+    text = game.reset(deal=3)
+    while not game.done:
+        assert re.fullmatch("stock:( [0-9]+ cards?)?", stock_line(text) or "")
+        text = game.step("redeal" if "redeal" in game.legal() else "draw")[0]
+
+
+def test_the_rules_explain_a_known_stock() -> None:
+    for name, arguments, explained in (
+        ("klondike", {}, False),
+        ("klondike", {"memory": True}, True),
+        ("forty-thieves", {"memory": True}, False),
+        ("forty-thieves", {"information": "thoughtful"}, True),
+        ("freecell", {"information": "thoughtful", "memory": True}, False),
+    ):
+        for board in ("position", "ansi"):
+            assert (KNOWN in TextGame(name, board=board, **arguments).rules()) == explained
 
 
 def test_the_rules_explain_every_kind_of_move() -> None:
@@ -292,6 +384,7 @@ def test_a_row_needs_a_deal(refuses: Refuses) -> None:
 
 def test_wrong_arguments_name_the_allowed_ones(refuses: Refuses) -> None:
     refuses(lambda: TextGame("klondike", board="html"), "html", "position", "ansi")  # type: ignore[arg-type]
+    refuses(lambda: TextGame("klondike", memory=1), "memory", "int", "bool")  # type: ignore[arg-type]
     refuses(lambda: TextGame("klondike", max_invalid=0), "max_invalid", "0")
     refuses(lambda: TextGame("klondike", max_steps=0), "max_steps", "0")
     refuses(lambda: TextGame("klondike").step(3), "answer", "int", "text")  # type: ignore[arg-type]
@@ -325,7 +418,7 @@ def test_a_refused_reset_leaves_the_game_unchanged(
     start: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pysol_cards.cards", None)
-    game = TextGame("klondike")
+    game = TextGame("klondike", memory=True)
     game.reset(deal=0)
     for answer in ("t4>t3", "t4>f", "draw", "pass"):
         game.step(answer)
