@@ -17,7 +17,7 @@ from solitaire_env.evaluation import evaluate, wilson_interval
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.util.files import write_text
 from solitaire_env.util.progress import ProgressLine, bar
-from solitaire_env.variants import VARIANTS, get_variant
+from solitaire_env.variants import get_variant, known_variants
 
 NETWORK: Final = "network"
 """Name of the trained network in the rows."""
@@ -89,7 +89,7 @@ def play_games(
     name
         Name of the policy in the rows.
     """
-    order = [variant.name for variant in VARIANTS]
+    order = [variant.name for variant in known_variants()]
     rows = read_file(path)
     for place, (variant, moves) in enumerate(games):
         player = make_policy(policy, GameSpec(variant), moves=moves)
