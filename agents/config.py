@@ -19,7 +19,7 @@ from solitaire_env.core.variant import Build, Moves, Spaces
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.family import SPLITS, read_games
 from solitaire_env.move_features.autoplay import has_safe_moves
-from solitaire_env.registration import FAMILY_ID, env_variant, is_family, resolve_variant
+from solitaire_env.registration import FAMILY_ID, is_family, resolve_variant
 from solitaire_env.util.messages import shown
 
 RESUMABLE: Final = (
@@ -183,7 +183,7 @@ class TrainConfig:
         """The game, with house rules and action set."""
         if self.is_family:
             raise ValueError(f"{FAMILY_ID} is many games, allowed here: a single one")
-        return resolve_variant(env_variant(self.env), build=self.build, spaces=self.spaces, moves=self.moves)
+        return resolve_variant(self.env, build=self.build, spaces=self.spaces, moves=self.moves)
 
     @property
     def variants(self) -> tuple[Variant, ...]:
@@ -201,7 +201,7 @@ class TrainConfig:
     def _published(self) -> tuple[Variant, ...]:
         """The games by their published rules and the house rules."""
         if not self.is_family:
-            return (env_variant(self.env).with_rules(build=self.build, spaces=self.spaces),)
+            return (resolve_variant(self.env, build=self.build, spaces=self.spaces),)
         games = self.games or "train"
         return read_games(games if games in SPLITS else games.split(","))
 

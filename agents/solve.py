@@ -28,7 +28,7 @@ from solitaire_env.core.variant import Build, Spaces
 from solitaire_env.evaluation import game_rules, wilson_interval
 from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.notation import action_text, parse_position
-from solitaire_env.registration import resolve_variant, step_limit
+from solitaire_env.registration import import_module_of, resolve_variant, step_limit
 from solitaire_env.util.command_line import parse
 from solitaire_env.util.files import append_text, locked, write_text
 from solitaire_env.util.progress import ProgressLine
@@ -249,6 +249,7 @@ def run(a: Arguments) -> int:
         raise ValueError("--ray needs --deals: one process solves a single deal")
     if not a.seconds > 0:
         raise ValueError(f"seconds is {a.seconds}, allowed: above 0")
+    import_module_of(a.env)
     variant = resolve_variant(a.env, build=a.build, spaces=a.spaces)
     return solve_many(variant, a) if a.deals is not None else solve_one(variant, a)
 

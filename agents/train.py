@@ -38,7 +38,7 @@ class Arguments:
     ray_learners: int = 0
     """Number of workers of the cluster that learn; the others play. 0: this process learns."""
     trust_model: bool = False
-    """Import the module of a custom network that the configuration file names, which can run any code."""
+    """Import the modules of the custom network and variants that the file names, which can run any code."""
     quiet: bool = False
     """Hide the progress line."""
 

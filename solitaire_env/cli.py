@@ -57,6 +57,7 @@ class _Game:
 
     def variant(self) -> Variant:
         rules: dict[str, Any] = {"build": self.build, "spaces": self.spaces, "moves": self.moves}
+        import_module_of(self.game)
         return resolve_variant(self.game, **rules)
 
 

@@ -1,5 +1,6 @@
 """Gymnasium ids of variants. The published games are registered when the package is imported."""
 
+import sys
 from importlib import import_module
 from typing import Any, Final
 
@@ -36,11 +37,22 @@ def is_family(game: str) -> bool:
 def env_variant(id_or_name: str) -> Variant:
     """The variant of a Gymnasium id (with or without its module), a name, a title or an alias.
 
-    It must be known: published, or registered before. No module is imported.
+    It must be known: published, or registered before. No module is imported, because names also come from
+    files, networks and language models.
+
+    Raises
+    ------
+    ValueError
+        If there is no such game, or the module of ``module:id`` is not imported.
     """
     if not isinstance(id_or_name, str):
         raise TypeError(f"game is a {type(id_or_name).__name__}, allowed: an id, a name, a title or an alias")
-    name = id_or_name.rpartition(":")[2]
+    module, colon, name = id_or_name.rpartition(":")
+    if colon and module not in sys.modules:
+        raise ValueError(
+            f"game {shown(id_or_name)}: module {shown(module)} is not imported, and importing it can run any "
+            "code; if you trust it, import it first, or pass --trust-model to the command"
+        )
     for variant in known_variants():
         if env_id(variant) == name:
             return variant
@@ -52,6 +64,8 @@ def env_variant(id_or_name: str) -> Variant:
 
 def import_module_of(game: str) -> None:
     """Import the module of ``module:id``, which registers its variants, as ``gym.make`` does.
+
+    This can run any code. Only commands call it: for a game that their user named, or with ``--trust-model``.
 
     Raises
     ------
@@ -82,10 +96,9 @@ def resolve_variant(
 ) -> Variant:
     """The variant of an id, a name, a record or its plain data, with house rules.
 
-    The module of ``module:id`` is imported.
+    Names are those that :func:`env_variant` takes: no module is imported.
     """
     if isinstance(game, str):
-        import_module_of(game)
         game = env_variant(game)
     elif isinstance(game, dict):
         game = variant_from_dict(game)

@@ -34,7 +34,7 @@ from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.evaluation.runner import Decisions
 from solitaire_env.policies.linear import has_weights
 from solitaire_env.policies.policy import Policy
-from solitaire_env.registration import resolve_variant, step_limit
+from solitaire_env.registration import import_module_of, resolve_variant, step_limit
 from solitaire_env.util.arguments import check_choice, check_count
 from solitaire_env.util.command_line import parse
 from solitaire_env.util.files import write_whole
@@ -388,6 +388,7 @@ def run(a: Arguments) -> Any:
     game, _, source = a.dataset.rpartition("/")
     if not game:
         raise ValueError(f"dataset is {a.dataset!r}, allowed: GAME/SOURCE, such as busy-aces/expert")
+    import_module_of(game)
     variant = resolve_variant(game)
     check_choice("source", source, SOURCES)
     check_count("games", a.games, 1)

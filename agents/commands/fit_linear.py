@@ -23,7 +23,7 @@ from solitaire_env.core import Batch, GameSpec
 from solitaire_env.move_features.columns import MOVE_NAMES
 from solitaire_env.move_features.moves import make_move_scratch
 from solitaire_env.policies.linear import WEIGHTS
-from solitaire_env.registration import resolve_variant, step_limit
+from solitaire_env.registration import import_module_of, resolve_variant, step_limit
 from solitaire_env.util.command_line import parse
 from solitaire_env.util.files import read_json, write_json
 from solitaire_env.util.progress import ProgressLine
@@ -123,6 +123,7 @@ def run(a: Arguments) -> int:
     """Find weights, and write them; the exit status."""
     if a.generations < 1:
         raise ValueError(f"generations is {a.generations}, allowed: at least 1")
+    import_module_of(a.env)
     variant = resolve_variant(a.env)
     if variant.moves == "one card":
         variant = variant.with_rules(moves="supermove")

@@ -37,7 +37,7 @@ class Arguments:
     all_games: bool = False
     """Learn the moves of all games, not only those of games that were won."""
     trust_model: bool = False
-    """Import the module of a custom network that the configuration file names, which can run any code."""
+    """Import the modules of the custom network and variants that the file names, which can run any code."""
     quiet: bool = False
     """Hide the progress line."""
 

@@ -11,8 +11,7 @@ from pydantic import ValidationError
 from tyro.constructors import PrimitiveConstructorSpec
 
 from agents.config import RESUMABLE, ConfigError, TrainConfig, explain
-from agents.runs.config_files import load_config
-from solitaire_env.registration import import_module_of
+from agents.runs.config_files import import_games, load_config
 from solitaire_env.util.command_line import parse
 from solitaire_env.util.messages import not_installed, shown
 
@@ -78,7 +77,7 @@ def next_commands(config: TrainConfig, run: Path, deals: str) -> list[str]:
 
 def trust_option(config: TrainConfig) -> str:
     """`` --trust-model`` if a command that reads this configuration from a file needs it."""
-    return " --trust-model" if ":" in f"{config.network}{config.env}" else ""
+    return " --trust-model" if ":" in f"{config.network}{config.env}{config.games}" else ""
 
 
 def value_of(args: list[str], option: str) -> str | None:
@@ -107,7 +106,7 @@ def parse_options(args: list[str], kind: Callable[[TrainConfig], Options], prog:
         config = load_config(Path(rest.pop(0)), trust=trust)
     elif not {"-h", "--help"} & {*rest}:
         raise ConfigError(f"CONFIG is missing, for example: {prog.replace('CONFIG', EXAMPLE)}")
-    import_module_of(value_of(rest, "--env") or "")
+    import_games(value_of(rest, "--env"), value_of(rest, "--games"))
     try:
         default = kind(config)
         about = f"{type(default).__doc__}\n\n{ABOUT_CONFIG}"

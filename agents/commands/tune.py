@@ -59,7 +59,7 @@ class Arguments:
     runs: Path = Path("runs/tune")
     """Folder in which the run folders of the trials are made."""
     trust_model: bool = False
-    """Import the module of a custom network that the configuration file names, which can run any code."""
+    """Import the modules of the custom network and variants that the file names, which can run any code."""
     quiet: bool = False
     """Hide the progress line."""
 

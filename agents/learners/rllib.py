@@ -31,11 +31,11 @@ from agents.learners.parallel import MAX_GRAD_NORM
 from agents.learners.progress import WINDOW, Progress, Rates
 from agents.learners.selection import Selection
 from agents.networks import network_class
+from agents.runs.config_files import import_games
 from agents.runs.folders import CURVE, cut_curve
 from agents.runs.interrupt import first_interrupt
 from agents.runs.models import save_model
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
-from solitaire_env.registration import import_module_of
 from solitaire_env.util.files import read_json, write_text
 from solitaire_env.util.progress import ProgressLine
 from solitaire_env.vector import SolitaireVectorEnv
@@ -70,7 +70,7 @@ class MaskedVectorEnv(gym.vector.VectorEnv[Array, Array, Array]):
     """
 
     def __init__(self, config: TrainConfig, num_envs: int) -> None:
-        import_module_of(config.env)  # in the process of an env runner
+        import_games(config.env, config.games)  # in the process of an env runner
         self.env = SolitaireVectorEnv(
             num_envs, config.variant, observation=config.observation, information=config.information,
             reward=config.reward, stall_limit=config.stall_limit, copy=False,

@@ -20,12 +20,11 @@ from agents.learners.team import Team, lead
 from agents.learners.training_env import TrainingEnv, make_env
 from agents.networks.sb3_policy import NetworkPolicy
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
-from agents.runs.config_files import dump_config
+from agents.runs.config_files import dump_config, import_games
 from agents.runs.folders import CHECKPOINT, CURVE, cut_curve
 from agents.runs.interrupt import Interrupt, first_interrupt
 from agents.runs.models import save_model
 from solitaire_env.core import max_threads, set_num_threads
-from solitaire_env.registration import import_module_of
 from solitaire_env.util.cores import usable_cores
 from solitaire_env.util.files import naming, write_text
 from solitaire_env.util.messages import one_line
@@ -161,7 +160,7 @@ class _Follower(BaseCallback):
 
 def _run_helper(team: Team, config: TrainConfig, run: Path, resume: bool) -> None:
     """Main function of the other processes, until they are ended."""
-    import_module_of(config.env)  # the command has done so, in its process
+    import_games(config.env, config.games)  # the command has done so, in its process
     _, model, _ = _make(config, run, team, resume=resume)
     model.set_logger(Logger(None, []))
     model.learn(total_timesteps=2**62, callback=_Follower(team), reset_num_timesteps=False)

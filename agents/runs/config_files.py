@@ -1,14 +1,14 @@
 """Configuration files: YAML with an environment id and, below it, the keys that differ from the defaults."""
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from agents.config import ConfigError, TrainConfig, make_config
 from solitaire_env.registration import import_module_of
-from solitaire_env.util.messages import one_line, shown
+from solitaire_env.util.messages import one_line
 
 
 def load_config(path: Path, *, trust: bool = False) -> TrainConfig:
@@ -17,7 +17,7 @@ def load_config(path: Path, *, trust: bool = False) -> TrainConfig:
     Parameters
     ----------
     trust
-        Import the module of a custom variant that the file names, which can run any code.
+        Import the modules of custom variants that the file names, which can run any code.
 
     Raises
     ------
@@ -35,14 +35,22 @@ def load_config(path: Path, *, trust: bool = False) -> TrainConfig:
     if not isinstance(env, str) or not isinstance(values, dict) or "env" in values:
         raise ConfigError(f"{path}: not a configuration, allowed: an env id, and keys except 'env' below it")
     if trust:
-        import_module_of(env)
-    module = env.rpartition(":")[0]
-    if module and module not in sys.modules:
-        raise ConfigError(
-            f"{path}: env is {shown(env)}: importing {shown(module)} can run any code; pass --trust-model "
-            "if you trust the file"
-        )
+        import_games(env, values.get("games"))
     return make_config({**values, "env": env}, str(path))
+
+
+def import_games(env: str | None, games: Any) -> None:
+    """Import the modules of custom variants, which can run any code.
+
+    Parameters
+    ----------
+    env, games
+        The values of these keys of a configuration, perhaps not validated yet.
+    """
+    names = games.split(",") if isinstance(games, str) else games if isinstance(games, list) else []
+    for name in (env, *names):
+        if isinstance(name, str):
+            import_module_of(name)
 
 
 def dump_config(config: TrainConfig) -> str:

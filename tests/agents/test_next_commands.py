@@ -52,6 +52,10 @@ def output(command: str, folder: Path) -> str:
         f"agents.evaluate --policy greedy --env {GAME} --deals 0:2",
         f"agents.train tiny.yaml --env {GAME}",
         "agents.train custom.yaml --trust-model --threads 2 --num-envs 128",
+        pytest.param(
+            f"agents.train tiny.yaml --env Solitaire/Family-v0 --games yukon,{GAME} --threads 2",
+            marks=pytest.mark.slow,
+        ),
         f"agents.solve {GAME} --deal 7 --seconds 0.1",
     ],
 )
