@@ -5,11 +5,11 @@ The arguments of the public methods are the contents of requests. A wrong one is
 
 import secrets
 from collections import OrderedDict
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache, partial
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from solitaire_env.core.layout import action_layout
 from solitaire_env.core.variant import HOUSE_RULES, Variant
@@ -22,10 +22,16 @@ from solitaire_env.util.arguments import check_choice, check_count, check_kind
 from solitaire_env.util.messages import one_line, shown
 from solitaire_env.variants import get_variant, known_variants
 
+Answer = TypeVar("Answer")
+
 MAX_SESSIONS: Final = 50
 """Maximum number of games; beyond it, the game that was idle longest is dropped."""
 MAX_MOVES: Final = 7_000
-"""Maximum number of moves in one game; a move takes some kilobytes of memory."""
+"""Maximum number of moves in one game."""
+MAX_STORED_MOVES: Final = 100_000
+"""Maximum number of moves in all games, half a kilobyte each; beyond it, games are dropped as above."""
+MAX_REPLAYS: Final = 20
+"""Maximum number of replays that wait or run; one runs at a time. It takes seconds for the most moves."""
 MAX_GAMES: Final = 1_000
 """Maximum number of games for a win rate."""
 MAX_JOBS: Final = 20
@@ -93,6 +99,9 @@ class Games:
         self.jobs: OrderedDict[str, Job] = OrderedDict()
         self.lock = Lock()
         self.worker = ThreadPoolExecutor(1, "jobs")
+        self.replayer = ThreadPoolExecutor(1, "replays")
+        self.replays = 0
+        """Number of replays that wait or run."""
         self.adviser = lru_cache(maxsize=64)(self._adviser)
         for name in self.policies:
             reasons = (self._reason(name, variant) for variant in known_variants())
@@ -112,10 +121,11 @@ class Games:
         return ""
 
     def close(self) -> None:
-        """Cancel all jobs and end the worker."""
+        """Cancel all jobs and end the workers."""
         for job in self.jobs.values():
             job.cancel()
-        self.worker.shutdown(cancel_futures=True)
+        for worker in (self.worker, self.replayer):
+            worker.shutdown(cancel_futures=True)
 
     # ---------------------------------------------------------------------------------- games
 
@@ -149,9 +159,14 @@ class Games:
         session.go_to(len(moves_played) if at is None else check_count("at", at))
         with self.lock:
             self.sessions[session.id] = session
-            if len(self.sessions) > MAX_SESSIONS:
-                self.sessions.popitem(last=False)
+            self._drop_idle_games()
         return self.view(session)
+
+    def _drop_idle_games(self) -> None:
+        while len(self.sessions) > MAX_SESSIONS or (
+            sum(session.moves_known for session in self.sessions.values()) > MAX_STORED_MOVES
+        ):
+            self.sessions.popitem(last=False)
 
     def session(self, number: str) -> Session:
         """A game by its id."""
@@ -207,6 +222,8 @@ class Games:
             raise Refused(409, f"the game has {MAX_MOVES} moves, the maximum; undo or deal a new game")
         for number, action in enumerate(actions):
             session.play(action, decides=number == 0, by=by)
+        with self.lock:
+            self._drop_idle_games()
 
     def go_to(self, session: Session, move: int) -> dict[str, Any]:
         """Undo or redo moves until ``move`` moves are played."""
@@ -274,6 +291,20 @@ class Games:
         }
 
     # -------------------------------------------------------------------------- in the background
+
+    def replay(self, work: Callable[[], Answer]) -> Future[Answer]:
+        """Queue work that plays a whole game again, which takes long: others are answered meanwhile."""
+        with self.lock:
+            if self.replays >= MAX_REPLAYS:
+                raise Refused(429, f"{MAX_REPLAYS} games are played again, the maximum; try again later")
+            self.replays += 1
+        future = self.replayer.submit(work)
+        future.add_done_callback(self._end_replay)
+        return future
+
+    def _end_replay(self, _: Future[Any]) -> None:
+        with self.lock:
+            self.replays -= 1
 
     def rate(self, session: Session, policy: str, games: int = 100, origin: str = "deal") -> dict[str, Any]:
         """Start a job that plays the deal, or from the position, with a policy."""

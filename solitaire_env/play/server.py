@@ -4,6 +4,7 @@ Games are sessions in the memory of one process and end with it. All rules come 
 requests the legal moves. Answers are JSON; a refused request gets ``{"error": "..."}`` and a 4xx status.
 """
 
+import asyncio
 import inspect
 import ipaddress
 import json
@@ -20,7 +21,8 @@ from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.play.games import Games, Refused
 from solitaire_env.play.replay_page import replay_page
-from solitaire_env.transcripts import format_transcript
+from solitaire_env.play.session import Session
+from solitaire_env.transcripts import Transcript, format_transcript
 from solitaire_env.util.messages import one_line, shown
 
 try:
@@ -137,7 +139,9 @@ class _Api:
 
     async def new_game(self, request: Request) -> Response:
         """Deal a game."""
-        return JSONResponse(await run_in_threadpool(_call, self.games.new, await _body(request)), 201)
+        body = await _body(request)
+        run = self._replay if body.get("moves_played") else run_in_threadpool
+        return JSONResponse(await run(_call, self.games.new, body), 201)
 
     async def do_verb(self, request: Request) -> Response:
         """Make a move, give a hint, measure a win rate, and so on."""
@@ -152,23 +156,29 @@ class _Api:
 
         return JSONResponse(await run_in_threadpool(answer))
 
+    async def _replay(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function that plays a whole game again."""
+        return await asyncio.wrap_future(self.games.replay(partial(function, *args)))
+
     def download(self, request: Request) -> Response:
         """The transcript of a game as a file."""
         session = self.games.session(request.path_params["id"])
-        with session.lock:
-            text = format_transcript(session.transcript(session.player))
+        text = format_transcript(self._transcript(session))
         variant = session.env.variant
         name = re.sub(r"[^\w.-]+", "-", f"{variant.name}-{session.deal}.txt", flags=re.ASCII)
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         return Response(text, media_type="text/plain", headers=headers)
 
-    def replay(self, request: Request) -> Response:
+    async def replay(self, request: Request) -> Response:
         """The page that shows each move of a game."""
         session = self.games.session(request.path_params["id"])
-        with session.lock:
-            page = replay_page(session.transcript(session.player))
+        page = await self._replay(lambda: replay_page(self._transcript(session)))
         # A name for the file, so that a browser does not open it here: its scripts are its own.
         return HTMLResponse(page, headers={"content-disposition": 'attachment; filename="replay.html"'})
+
+    def _transcript(self, session: Session) -> Transcript:
+        with session.lock:
+            return session.transcript(session.player)
 
     def show_job(self, request: Request) -> Response:
         """The progress and the results of a job."""

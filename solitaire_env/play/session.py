@@ -3,7 +3,7 @@
 import re
 import secrets
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from solitaire_env.core.batch import Start
 from solitaire_env.core.layout import action_layout
@@ -13,12 +13,14 @@ from solitaire_env.notation import Move, Position, parse_position
 from solitaire_env.transcripts import Result, Thought, Transcript
 from solitaire_env.variants import Variant
 
+STATE_EVERY: Final = 100
+"""Number of moves between two states of the environment that are kept. Undo plays the moves after a state
+again; a state for each move would take four times the memory of the moves."""
+
 
 class Played(NamedTuple):
     """A played move."""
 
-    before: dict[str, Any]
-    """State of the environment before it."""
     action: int
     text: str
     """Action text."""
@@ -54,6 +56,8 @@ class Session:
         self.played: list[Played] = []
         self.undone: list[Played] = []
         """Undone moves; the next one to redo is last."""
+        self.states: list[dict[str, Any]] = []
+        """States of the environment before moves 1, 1 + :data:`STATE_EVERY`, 1 + 2 * STATE_EVERY, ..."""
         self.deal: int | str | None = env.get_state()["deal"]
         """None if the game started from a position."""
         self.start_text = env.position()
@@ -78,6 +82,11 @@ class Session:
     def line(self) -> list[Played]:
         """The moves in order, including undone ones."""
         return [*self.played, *reversed(self.undone)]
+
+    @property
+    def moves_known(self) -> int:
+        """Number of the moves, including undone ones."""
+        return len(self.played) + len(self.undone)
 
     @property
     def last(self) -> Played | None:
@@ -120,13 +129,17 @@ class Session:
         """
         env = self.env
         text, words, move = env.action_text(action), env.describe_action(action), env.move(action)
-        played = Played(env.get_state(), action, text, words, move, decides, by, thought)
-        env.step(action)
-        self.played.append(played)
+        played = Played(action, text, words, move, decides, by, thought)
+        number = len(self.played)
         if self.undone and self.undone[-1].action == action:
             self.undone.pop()
         else:
             self.undone.clear()
+            del self.states[number // STATE_EVERY + 1 :]
+        if number == STATE_EVERY * len(self.states):
+            self.states.append(env.get_state())
+        env.step(action)
+        self.played.append(played)
         return played
 
     def go_to(self, move: int) -> None:
@@ -141,9 +154,12 @@ class Session:
         line = self.line
         if not 0 <= move <= len(line):
             raise ValueError(f"move is {move}, allowed: 0 to {len(line)}")
-        if move < len(self.played):
-            self.env.set_state(self.played[move].before)
-        for played in line[len(self.played) : move]:
+        known = min(move // STATE_EVERY, len(self.states) - 1)
+        first = len(self.played)
+        if not STATE_EVERY * known <= first <= move:
+            self.env.set_state(self.states[known])
+            first = STATE_EVERY * known
+        for played in line[first:move]:
             self.env.step(played.action)
         self.played, self.undone = line[:move], line[move:][::-1]
         if move == 0:

@@ -11,8 +11,10 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
+from itertools import islice
+from threading import Event, current_thread
 from typing import Any
 
 import pytest
@@ -261,6 +263,70 @@ def test_games_are_dropped_and_moves_are_limited(client: TestClient, monkeypatch
     do(client, dealt[0], "move", action="draw")
     assert "has 2 moves, the maximum" in do(client, dealt[0], "move", 409, action="draw")
     do(client, dealt[3], "move", action="draw")
+
+
+def test_long_games_replace_idle_ones(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(games, "MAX_STORED_MOVES", 6)
+    dealt = [deal(client, moves_played=["draw"] * 3) for _ in range(2)]
+    assert do(client, dealt[0], "go-to", move=0)["moves_known"] == 3
+    do(client, dealt[1], "move", action="draw")
+    assert "no game" in do(client, dealt[0], "move", 404, action="draw")
+    dealt.append(deal(client, moves_played=["draw"] * 5))
+    assert "no game" in do(client, dealt[1], "move", 404, action="draw")
+    do(client, dealt[2], "move", action="draw")
+
+
+REPLAYS = {
+    "link": lambda client, told: client.post(
+        "/api/sessions", json={"game": told["game"], "deal": 7, "moves_played": ["draw"]}
+    ),
+    "page": lambda client, told: client.get(f"/api/sessions/{told['id']}/replay"),
+}
+
+
+@pytest.mark.parametrize("kind", REPLAYS)
+def test_replays_wait_for_each_other_and_delay_nothing_else(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More of them than the server has threads; those beyond the limit are refused."""
+    allowed, running, most = Event(), 0, 0
+
+    def slow(function: Any) -> Any:
+        def wait(*args: Any) -> Any:
+            nonlocal running, most
+            if current_thread().name.startswith("replays"):
+                running, most = running + 1, max(most, running + 1)
+                assert allowed.wait(60)
+                running -= 1
+            return function(*args)
+
+        return wait
+
+    monkeypatch.setattr(games, "new_session", slow(games.new_session))
+    monkeypatch.setattr(server, "replay_page", slow(server.replay_page))
+    with client_of() as client, ThreadPoolExecutor(60) as pool:
+        told = deal(client)
+        replays = [pool.submit(REPLAYS[kind], client, told) for _ in range(50)]
+        try:
+            # All others wait.
+            for refusal in islice(as_completed(replays, timeout=30), len(replays) - games.MAX_REPLAYS):
+                refused(refusal.result(), 429, f"{games.MAX_REPLAYS} games", "try again later")
+            others = [
+                pool.submit(client.get, "/"),
+                pool.submit(client.get, "/api/games"),
+                pool.submit(client.get, f"/api/sessions/{told['id']}/transcript"),
+                pool.submit(deal, client),
+                pool.submit(do, client, told, "move", action="draw"),
+                pool.submit(do, client, told, "go-to", move=0),
+            ]
+            for other in others:
+                other.result(timeout=30)
+        finally:
+            allowed.set()
+        succeeded = [replay.result(timeout=60).is_success for replay in replays]
+        assert most == 1 and sum(succeeded) == games.MAX_REPLAYS
+        assert REPLAYS[kind](client, told).is_success
+    client.app.state.games.close()  # type: ignore[attr-defined]
 
 
 def test_parallel_requests_keep_games_consistent(client: TestClient) -> None:

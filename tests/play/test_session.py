@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import tracemalloc
+
 import pytest
 
 from solitaire_env.core.cards import FACE_DOWN
@@ -40,6 +43,42 @@ def test_moves_are_described_taken_back_and_redone_until_another_is_played() -> 
     assert game.undone == []
     with pytest.raises(ValueError, match="move is 2, allowed: 0 to 1"):
         game.go_to(2)
+
+
+@pytest.mark.parametrize("every", [1, 3])
+def test_undo_and_redo_reach_the_same_positions_in_any_order(
+    every: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever moves replace those that were taken back."""
+    monkeypatch.setattr("solitaire_env.play.session.STATE_EVERY", every)
+    chance = random.Random(0)
+    game = session("klondike", 1)
+    positions, longest = [game.env.position()], 0
+    for _ in range(300):
+        if chance.random() < 0.8 and game.legal():
+            action = chance.choice(game.legal())
+            again = game.undone and game.undone[-1].action == action
+            game.play(action)
+            if not again:
+                positions[len(game.played) :] = [game.env.position()]
+        else:
+            game.go_to(chance.randint(max(0, len(game.played) - 9), len(game.line)))
+        assert game.env.position() == positions[len(game.played)]
+        longest = max(longest, len(game.line))
+    assert longest > 5 * every
+
+
+def test_a_move_takes_little_memory() -> None:
+    """Without a state of the environment for each."""
+    game, moves = session("klondike", 1), 1000
+    tracemalloc.start()
+    try:
+        for _ in range(moves):
+            game.play(game.legal()[0])
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert taken < 1000 * moves, taken / moves
 
 
 def test_the_position_is_that_of_the_player() -> None:
