@@ -31,12 +31,13 @@ class KernelHook(BuildHookInterface):  # type: ignore[type-arg]
         if version == "editable" or self.target_name != "wheel":
             return
         sys.path.insert(0, self.root)
-        from native.platforms import PLATFORMS
+        from native.platforms import platform_of
         from solitaire_env.core.library import WEB, this_platform
 
-        platform = os.environ.get("SOLITAIRE_ENV_PLATFORM")
-        targets = (*PLATFORMS[platform or this_platform()].targets, WEB)
-        tag = PLATFORMS[platform].tag if platform else re.sub(r"[-.]", "_", sysconfig.get_platform())
+        named = os.environ.get("SOLITAIRE_ENV_PLATFORM")
+        platform = platform_of(named or this_platform())
+        targets = (*platform.targets, WEB)
+        tag = platform.tag if named else re.sub(r"[-.]", "_", sysconfig.get_platform())
         libraries = os.environ.get("SOLITAIRE_ENV_LIBRARIES")
         if not libraries:
             libraries = self.made = tempfile.mkdtemp()

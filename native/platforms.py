@@ -19,3 +19,16 @@ PLATFORMS: Final = {
     "macos-x86_64": Platform("macosx_11_0_x86_64", ("macos-x86_64",)),
     "windows-x86_64": Platform("win_amd64", ("windows-x86_64",)),
 }
+
+
+def platform_of(name: str) -> Platform:
+    """The platform with a name.
+
+    Raises
+    ------
+    ValueError
+        If kernels cannot be built for it.
+    """
+    if name not in PLATFORMS:
+        raise ValueError(f"no kernels can be built for platform {name!r}, allowed: {', '.join(PLATFORMS)}")
+    return PLATFORMS[name]

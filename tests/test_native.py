@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from native.platforms import PLATFORMS, platform_of
+
 ROOT = Path(__file__).parents[1]
 SOURCE = """
 from typing import Annotated
@@ -65,6 +67,14 @@ def test_the_same_source_gives_the_same_bytes(package: Path, tmp_path: Path) -> 
         libraries.append(out.read_bytes())
     assert libraries[0] == libraries[1] == libraries[2]
     assert str(tmp_path).encode() not in libraries[0]
+
+
+def test_a_platform_without_kernels_is_one_sentence() -> None:
+    with pytest.raises(ValueError, match="platform 'freebsd-amd64', allowed: linux-x86_64, ") as raised:
+        platform_of("freebsd-amd64")
+    assert len(str(raised.value).splitlines()) == 1
+    for name, platform in PLATFORMS.items():
+        assert platform_of(name) is platform
 
 
 def test_an_unknown_target_is_one_sentence(package: Path, tmp_path: Path) -> None:
