@@ -1,4 +1,4 @@
-"""``python -m native FOLDER TARGETS OUT``: build the kernels of a package."""
+"""``python -m native FOLDER TARGETS OUT``: build the kernels of a package, a library for each platform."""
 
 import argparse
 import os
@@ -8,15 +8,16 @@ import sys
 from pathlib import Path
 
 from native import back, front
+from solitaire_env.core.library import file_name
 from solitaire_env.util.files import write_whole
 
 
 def main() -> None:
-    """Build one library, or several."""
+    """Build the libraries."""
     parser = argparse.ArgumentParser(prog="python -m native", description=__doc__)
     parser.add_argument("folder", type=Path, help="folder of the package")
     parser.add_argument("targets", help=f"platforms, with commas between them: {', '.join(back.TARGETS)}")
-    parser.add_argument("out", type=Path, help="file to write; or a folder, for a library per platform")
+    parser.add_argument("out", type=Path, help="folder for the libraries")
     parser.add_argument("--checked", action="store_true", help="check each array index")
     parser.add_argument(
         "--portable", action="store_true", help="link for any machine of these kinds, with Zig"
@@ -32,8 +33,16 @@ def main() -> None:
     for name in targets:
         target = back.TARGETS[name]
         library = back.link(back.emit(module, target), target, args.portable)
-        path = args.out / f"{name}{target.suffix}" if args.out.is_dir() else args.out
-        write_whole(path, lambda part, library=library: part.write_bytes(library))
+        path = args.out / file_name(name, library, target.suffix)
+        write_whole(path, lambda part, library=library: _write(part, library))
+
+
+def _write(path: Path, library: bytes) -> None:
+    """Write a file, also to the disk: after a power failure it is whole, or there is none."""
+    with path.open("wb") as file:
+        file.write(library)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def check(dist: Path, platform: str) -> None:
     (wheel,) = dist.glob(f"*-py3-none-{tag}.whl")
     with zipfile.ZipFile(wheel) as archive:
         libraries = [name for name in archive.namelist() if name.startswith("solitaire_env/compiled/")]
-    if sorted(Path(name).stem for name in libraries) != sorted((*targets, WEB)):
+    if sorted(Path(name).name.partition(".")[0] for name in libraries) != sorted((*targets, WEB)):
         raise ValueError(f"{wheel.name} has {libraries}, allowed: libraries for {[*targets, WEB]}")
     print(f"{wheel.name}: {wheel.stat().st_size:,} bytes")
 

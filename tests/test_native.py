@@ -61,10 +61,13 @@ def test_the_same_source_gives_the_same_bytes(package: Path, tmp_path: Path) -> 
     elsewhere = write_package(tmp_path / "elsewhere")
     libraries = []
     for number, folder in enumerate((package, package, elsewhere)):
-        out = tmp_path / f"{number}.so"
+        out = tmp_path / str(number)
+        out.mkdir()
         code, errors = build(folder, "linux-x86_64", out, PYTHONHASHSEED=str(number), NUMBA_OPT="1")
         assert code == 0, errors
-        libraries.append(out.read_bytes())
+        [library] = out.iterdir()
+        libraries.append(library.read_bytes())
+        assert library.name == f"linux-x86_64.{len(libraries[-1])}.so"
     assert libraries[0] == libraries[1] == libraries[2]
     assert str(tmp_path).encode() not in libraries[0]
 

@@ -1,7 +1,8 @@
 """The shared libraries with the compiled kernels: which one is loaded, and in a checkout, when it is built.
 
 An installed package contains its library. In a checkout the library is built when it is first needed and
-after each edit of a file that may be compiled into it, and is kept in a folder of the user.
+after each edit of a file that may be compiled into it, and is kept in a folder of the user. The name of a
+library contains its size: one that was cut is not loaded, because Linux would end the process without a word.
 """
 
 import ctypes
@@ -26,6 +27,8 @@ MODE: Final = os.environ.get("SOLITAIRE_ENV_KERNELS", "compiled")
 if MODE not in _MODES:
     raise ValueError(f"SOLITAIRE_ENV_KERNELS is {MODE!r}, allowed: {', '.join(map(repr, _MODES))}")
 
+FROZEN: Final = getattr(sys, "frozen", False)
+"""Whether this is a program of PyInstaller or a similar tool, which may sign libraries anew: sizes change."""
 WEB: Final = "wasm32"
 """The target for web pages, the same for all platforms."""
 BUILD_TIMEOUT_S: Final = 900.0
@@ -49,7 +52,11 @@ def targets() -> tuple[str, ...]:
     """Names of the targets whose code this processor runs, the fastest first."""
     base = this_platform()
     if base == "linux-x86_64":
-        flags = re.search(r"^flags\s*:(.*)", Path("/proc/cpuinfo").read_text(), flags=re.MULTILINE)
+        try:
+            described = Path("/proc/cpuinfo").read_text()
+        except OSError:  # a container may hide it
+            return (base,)
+        flags = re.search(r"^flags\s*:(.*)", described, flags=re.MULTILINE)
         if flags and set(flags[1].split()) >= _V3:
             return f"{base}-v3", base
     return (base,)
@@ -62,15 +69,21 @@ def load(package: str) -> ctypes.CDLL:
     Raises
     ------
     ImportError
-        If there is none for this platform, and it cannot be built.
+        If there is none for this platform, and it cannot be built; if it is damaged or cannot be loaded.
     """
     found = _find(package, targets())
     if found is None:
-        raise ImportError(
-            f"{package} has no compiled code for {targets()[-1]}; install it from a checkout, or set "
-            "SOLITAIRE_ENV_KERNELS=python, which is slow"
-        )
-    return ctypes.CDLL(str(found))
+        advice = "install it from a checkout, or set SOLITAIRE_ENV_KERNELS=python, which is slow"
+        if FROZEN:
+            advice = (
+                f"this frozen program lacks the files of {package}/compiled, which an installed package has: "
+                "freeze it where the package is installed, not in a checkout; PyInstaller then adds them"
+            )
+        raise ImportError(f"{package} has no compiled code for {targets()[-1]}; {advice}")
+    try:
+        return ctypes.CDLL(str(found))
+    except OSError as error:
+        raise ImportError(f"{found} cannot be loaded: {one_line(error)}") from None
 
 
 def web_library(package: str) -> Path:
@@ -93,11 +106,29 @@ def _find(package: str, allowed: tuple[str, ...]) -> Path | None:
     """
     folder = Path(os.path.abspath(str(importlib.import_module(package).__file__))).parent
     for target in allowed:
-        for path in folder.glob(f"compiled/{target}.*"):
+        for path in _files(folder / "compiled", target):
+            if _is_cut(path) and not FROZEN:
+                size = path.stat().st_size
+                raise ImportError(f"{path} is damaged: it has {size} bytes; install {package} again")
             return path
     if (folder.parent / "native" / "__main__.py").is_file():
         return _built(folder, allowed[0])
     return None
+
+
+def file_name(target: str, library: bytes, suffix: str) -> str:
+    """The name of the file with a library, which contains its size."""
+    return f"{target}.{len(library)}{suffix}"
+
+
+def _files(folder: Path, target: str) -> list[Path]:
+    """The libraries for a target in a folder."""
+    return list(folder.glob(f"{target}.*.*"))
+
+
+def _is_cut(path: Path) -> bool:
+    """Whether a library is shorter than its name says. Tools that repack libraries may make it longer."""
+    return path.stat().st_size < int(path.name.split(".")[1])
 
 
 def entry_point(package: str, symbol: str) -> Any:
@@ -138,24 +169,30 @@ def _mode(target: str) -> str:
 def _built(folder: Path, target: str) -> Path:
     """The library of a package in a checkout; built if the sources have changed."""
     try:
-        libraries = _private_folder()
+        libraries = _private_folder(f"{folder.name}-{target}-{_mode(target)}-{stamp(folder, target)}")
     except OSError as error:
         raise ImportError(f"the kernels of {folder.name} cannot be kept: {error}") from None
-    path = libraries / f"{folder.name}-{target}-{_mode(target)}-{stamp(folder, target)}.so"
-    if not path.exists():
-        with locked(path, BUILD_TIMEOUT_S):
-            if not path.exists():  # otherwise another process has built it meanwhile
-                _build(folder, target, path)
-    return path
+
+    def whole() -> list[Path]:
+        return [path for path in _files(libraries, target) if not _is_cut(path)]
+
+    found = whole()
+    if not found:
+        with locked(libraries, BUILD_TIMEOUT_S):
+            found = whole()  # another process may have built it meanwhile
+            if not found:
+                _build(folder, target, libraries)
+                found = whole()
+    return found[0]
 
 
-def _build(folder: Path, target: str, path: Path) -> None:
+def _build(folder: Path, target: str, libraries: Path) -> None:
     """Build a library in another process."""
     began = time.perf_counter()
     say(f"solitaire-env: building the kernels of {folder.name}, about a minute ...")
     options = ["--checked"] if _mode(target) == "checked" else []
     done = subprocess.run(
-        [sys.executable, "-m", "native", str(folder), target, str(path), *options],
+        [sys.executable, "-m", "native", str(folder), target, str(libraries), *options],
         cwd=folder.parent, stdin=subprocess.DEVNULL, capture_output=True, text=True,
     )  # fmt: skip
     if done.returncode:
@@ -164,11 +201,11 @@ def _build(folder: Path, target: str, path: Path) -> None:
             f"the kernels of {folder.name} have changed and could not be built ({last}); "
             "`make env` installs what the builder needs"
         )
-    say(f"solitaire-env: built in {time.perf_counter() - began:.0f} s, kept in {path.parent}")
+    say(f"solitaire-env: built in {time.perf_counter() - began:.0f} s, kept in {libraries}")
 
 
-def _private_folder() -> Path:
-    """A folder of this user for libraries, which others must not be able to write: they are executed."""
+def _private_folder(name: str) -> Path:
+    """A folder of this user for a library, which others must not be able to write: it is executed."""
     system = {"win32": os.environ.get("LOCALAPPDATA"), "darwin": "~/Library/Caches"}
     home = system.get(sys.platform) or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     folder = Path(home).expanduser() / "solitaire-env"
@@ -177,4 +214,5 @@ def _private_folder() -> Path:
         status = folder.stat()
         if status.st_uid != os.getuid() or status.st_mode & 0o022:
             raise PermissionError(f"{folder} can be written by others, allowed: a folder of this user only")
-    return folder
+    (folder / name).mkdir(exist_ok=True, mode=0o700)
+    return folder / name

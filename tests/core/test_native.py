@@ -96,7 +96,7 @@ def copy_of_the_checkout(folder: Path) -> Path:
         "import shutil, sys, time, pathlib\n"
         "pathlib.Path('built').open('a').write('x')\n"
         "time.sleep(0.2)\n"
-        f"shutil.copyfile({str(built)!r}, sys.argv[3])\n"
+        f"shutil.copy({str(built)!r}, sys.argv[3])\n"
     )
     return folder
 
@@ -135,6 +135,86 @@ def test_an_edit_is_built_once(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[0] == (
         "solitaire-env: building the kernels of solitaire_env, about a minute ..."
     )
+
+
+def cut(path: Path, size: int) -> None:
+    """Make a file shorter; a new one, as another process may have loaded it."""
+    whole = path.read_bytes()
+    path.unlink()
+    path.write_bytes(whole[:size])
+
+
+CUTS = {"to nothing": 0, "to its head": 64, "to half": 100_000, "by a byte": -1}
+
+
+@posix
+def test_a_library_that_was_cut_is_built_again(tmp_path: Path) -> None:
+    """Linux ends a process that uses what is missing."""
+    folder = copy_of_the_checkout(tmp_path)
+    assert run(folder).returncode == 0
+    for count, size in enumerate(CUTS.values(), 2):
+        [path] = (folder / "cache").rglob("*.so")
+        whole = path.read_bytes()
+        cut(path, size)
+        done = run(folder)
+        assert done.returncode == 0, done.stderr
+        assert (folder / "built").read_text() == "x" * count and path.read_bytes() == whole
+        # Others cannot write to it.
+        assert not path.parent.stat().st_mode & 0o077
+
+
+def installed(folder: Path) -> tuple[Path, Path]:
+    """A copy of the package with its library, as a wheel installs it."""
+    copy_of_the_checkout(folder)
+    shutil.rmtree(folder / "native")
+    built = library._built(ROOT / "solitaire_env", library.targets()[0])
+    compiled = folder / "solitaire_env" / "compiled"
+    compiled.mkdir()
+    return folder, Path(shutil.copy(built, compiled))
+
+
+@posix
+@pytest.mark.parametrize("how", CUTS)
+def test_an_installed_library_that_was_cut_is_an_error_that_names_it(how: str, tmp_path: Path) -> None:
+    folder, path = installed(tmp_path)
+    cut(path, CUTS[how])
+    done = run(folder)
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith(f"ImportError: {path} is damaged") and "install solitaire_env again" in last
+
+
+@posix
+def test_a_library_that_is_none_is_an_error_that_names_it(tmp_path: Path) -> None:
+    folder, path = installed(tmp_path)
+    path.write_bytes(bytes(len(path.read_bytes())))
+    done = run(folder)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(f"ImportError: {path} cannot be loaded: ")
+
+
+@posix
+def test_a_frozen_program_without_its_library_says_how_to_freeze_it(tmp_path: Path) -> None:
+    folder, path = installed(tmp_path)
+    frozen = f"import sys; sys.frozen = True; {STEP}"
+    cut(path, -1)  # a tool has signed it anew
+    done = run(folder, frozen)
+    assert done.returncode == 0, done.stderr
+    path.unlink()
+    last = run(folder, frozen).stderr.splitlines()[-1]
+    assert "lacks the files of solitaire_env/compiled" in last and "PyInstaller" in last
+    assert "from a checkout" not in last
+
+
+def test_without_a_description_of_the_processor_code_for_all_of_its_kind_is_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def hidden(path: Path, *_: object, **__: object) -> str:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(library, "this_platform", lambda: "linux-x86_64")
+    monkeypatch.setattr(Path, "read_text", hidden)
+    assert library.targets.__wrapped__() == ("linux-x86_64",)
 
 
 @posix

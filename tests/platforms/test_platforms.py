@@ -40,7 +40,8 @@ def record(tmp_path_factory: pytest.TempPathFactory, libraries: Path) -> Path:
     folder = tmp_path_factory.mktemp("record")
     shutil.copytree(ROOT / "solitaire_env", folder / "solitaire_env")
     (folder / "solitaire_env" / "compiled").mkdir()
-    shutil.copy(libraries / "linux-x86_64.so", folder / "solitaire_env" / "compiled")
+    (library,) = libraries.glob("linux-x86_64.*")
+    shutil.copy(library, folder / "solitaire_env" / "compiled")
     path = folder / "calls"
     _run(sys.executable, FOLDER / "record.py", path, PYTHONPATH=str(folder))
     return path
