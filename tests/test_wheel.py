@@ -111,3 +111,23 @@ def test_serve_answers(python: Path, tmp_path: Path) -> None:
     finally:
         server.terminate()
         server.communicate(timeout=30)
+
+
+FROZEN = """
+import gymnasium as gym
+import solitaire_env
+for name in ("Solitaire/Klondike-v0", "Solitaire/Family-v0"):
+    env = gym.make(name)
+    _, info = env.reset(seed=0)
+    env.step(info["action_mask"].argmax())
+assert gym.make_vec("Solitaire/Klondike-v0", num_envs=2).reset(seed=0)[0].shape[0] == 2
+print(solitaire_env.evaluate("shipped", "busy-aces", range(2)).summary.games)
+"""
+
+
+@pytest.mark.slow
+def test_a_program_that_pyinstaller_freezes_plays(python: Path, tmp_path: Path) -> None:
+    run(python, "-m", "pip", "install", "--quiet", "pyinstaller")
+    (tmp_path / "program.py").write_text(FROZEN)
+    run(python, "-m", "PyInstaller", "--log-level", "WARN", "program.py", cwd=tmp_path)
+    assert run(tmp_path / "dist" / "program" / "program", cwd=tmp_path) == "2\n"
