@@ -4,11 +4,13 @@ The single environment is a batch of one; the vector environment, the SB3 one an
 each.
 """
 
+import copy
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import Self
 
 from solitaire_env.core import deals, observations, supermoves
 from solitaire_env.core.cards import DOWN, FACE_DOWN
@@ -134,6 +136,8 @@ class Rows:
         Number of rows.
     shared
         Use the arrays of these rows.
+    chosen
+        The deal numbers that new games are drawn from, int64 ``[n]``; none: all that are not reserved.
     """
 
     num_actions: int
@@ -143,13 +147,17 @@ class Rows:
     slices: dict[str, slice]
     """Named slices of the observation."""
 
-    def __init__(self, size: int, shared: "Rows | None" = None) -> None:
+    def __init__(
+        self, size: int, shared: "Rows | None" = None, chosen: npt.NDArray[np.int64] = deals.ANY_DEAL
+    ) -> None:
         if shared is not None:
             vars(self).update(vars(shared))
             return
         size = self.size = check_count("num_envs", size, 1)
         self.streams = np.zeros(size, dtype=np.uint64)
         """State of each game's stream of deal numbers."""
+        self.chosen = chosen
+        """The deal numbers that streams draw from; copies share the array, which may have millions."""
         self.deal_numbers = np.full(size, NO_NUMBER, dtype=np.int64)
         """The deal number of each game, int64 ``[size]``; NO_NUMBER if it did not start from one."""
         self.deal_names: dict[int, str] = {}
@@ -175,6 +183,12 @@ class Rows:
         self._actions = np.zeros(size, dtype=np.int64)
         self._todo = np.zeros(size, dtype=np.int8)
         self._running: Running = {}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        memo[id(self.chosen)] = self.chosen
+        copied = memo[id(self)] = copy.copy(self)
+        vars(copied).update(copy.deepcopy(vars(copied), memo))
+        return copied
 
     def action_text(self, action: int) -> str:
         """Text of an action: ``t3>f``."""
@@ -251,10 +265,18 @@ class Batch(Rows):
         Number of rows.
     shared
         Use the arrays of these rows, in which other batches play other games.
+    chosen
+        The deal numbers that new games are drawn from, int64 ``[n]``; none: all that are not reserved.
     """
 
-    def __init__(self, spec: GameSpec, size: int, shared: Rows | None = None) -> None:
-        super().__init__(size, shared)
+    def __init__(
+        self,
+        spec: GameSpec,
+        size: int,
+        shared: Rows | None = None,
+        chosen: npt.NDArray[np.int64] = deals.ANY_DEAL,
+    ) -> None:
+        super().__init__(size, shared, chosen)
         self._running = {}
         variant, settings = spec.variant, spec.settings
         size = self.size
@@ -265,7 +287,7 @@ class Batch(Rows):
         self.num_actions, self.action_layout, self.slices = self.rules.actions, spec.actions, spec.slices
         self.state = make_state(self.rules, size)._replace(home=self.home, status=self.status)
         self.deals = make_deals(self.rules, variant.tableau, size, variant.face_down_rows or ())._replace(
-            streams=self.streams, numbers=self.deal_numbers
+            streams=self.streams, numbers=self.deal_numbers, chosen=self.chosen
         )
         progress, win = REWARDS[settings.reward]
         self.pay = (progress / (variant.cards - variant.home_at_deal), win)

@@ -61,10 +61,16 @@ def shuffle_in_place(state: int, cards: npt.NDArray[np.int8]) -> None:
     shuffle_rows(np.array([state], dtype=np.uint64), cards.reshape(1, -1))
 
 
-def pick_deals(streams: npt.NDArray[np.uint64], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The next unreserved deal number of each row's stream; ``streams`` is advanced in place."""
+ANY_DEAL: Final = np.zeros(0, dtype=np.int64)
+"""No chosen deals: streams pick any number that is not reserved."""
+
+
+def pick_deals(
+    streams: npt.NDArray[np.uint64], rows: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64] = ANY_DEAL
+) -> npt.NDArray[np.int64]:
+    """The next deal number of each row's stream, one of ``chosen``; ``streams`` is advanced in place."""
     numbers = np.empty(len(rows), dtype=np.int64)
-    pick_rows(streams, rows, numbers)
+    pick_rows(streams, chosen, rows, numbers)
     return numbers
 
 

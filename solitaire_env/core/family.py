@@ -190,8 +190,16 @@ class FamilyBatch(Rows):
         Observation and action space, if not those of :class:`FamilyLayout`.
     """
 
-    def __init__(self, specs: Sequence[GameSpec], size: int, layout: "FamilyLayout | None" = None) -> None:
-        super().__init__(size)
+    chosen
+        The deal numbers that new games are drawn from, int64 ``[n]``; none: all that are not reserved.
+    def __init__(
+        self,
+        specs: Sequence[GameSpec],
+        size: int,
+        layout: "FamilyLayout | None" = None,
+        chosen: npt.NDArray[np.int64] = deals.ANY_DEAL,
+    ) -> None:
+        super().__init__(size, chosen=chosen)
         rows = Rows(size, self)
         self.batches = [Batch(spec, size, rows) for spec in specs]
         self.specs = tuple(specs)
@@ -221,7 +229,7 @@ class FamilyBatch(Rows):
     def begin(self, rows: npt.NDArray[np.int64], starts: Sequence[FamilyStart | Start | None]) -> None:
         """Start new games in some rows (int64 ``[n]``), each from its start."""
         picked = deals.pick_deals(self.streams, rows)
-        numbers = deals.pick_deals(self.streams, rows)
+        numbers = deals.pick_deals(self.streams, rows, self.chosen)
         dealt: dict[int, dict[int, Start]] = {}
         for row, any_number, number, given in zip(
             rows.tolist(), picked.tolist(), numbers.tolist(), starts, strict=True

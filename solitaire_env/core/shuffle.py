@@ -20,7 +20,7 @@ from solitaire_env.core.layout import Rules
 from solitaire_env.core.native import Int8, Int64, UInt64, inner, kernel
 
 RESERVED_DEALS: Final = 2**20
-"""Deal numbers below this are reserved for evaluation: a stream never picks one."""
+"""Deal numbers below this are reserved for evaluation: a stream picks one only if it was chosen."""
 
 
 class Deals(NamedTuple):
@@ -34,6 +34,8 @@ class Deals(NamedTuple):
     """State of each game's stream of deal numbers ``[batch]``."""
     numbers: Annotated[Int64, "deals"]
     """The deal number of each game ``[batch]``; -1 if it did not start from one."""
+    chosen: Annotated[Int64, "chosen"]
+    """The deal numbers that streams draw from ``[chosen]``; none: all that are not reserved."""
     shuffles: Annotated[UInt64, "deals"]
     """Scratch array: states of the shuffling generators ``[batch]``."""
     orders: Annotated[Int8, "deals rules.cards"]
@@ -55,6 +57,7 @@ def make_deals(
         down=down,
         streams=np.zeros(batch, dtype=np.uint64),
         numbers=np.zeros(batch, dtype=np.int64),
+        chosen=np.zeros(0, dtype=np.int64),
         shuffles=np.zeros(batch, dtype=np.uint64),
         orders=np.zeros((batch, rules.cards), dtype=np.int8),
     )
@@ -99,8 +102,10 @@ def _shuffle(states, orders, b):
 
 
 @inner
-def _pick(streams, b):
-    """The next unreserved deal number of a stream."""
+def _pick(streams, chosen, b):
+    """The next deal number of a stream: one of those chosen, if there are none an unreserved one."""
+    if chosen.shape[0] > 0:
+        return chosen[random_below(streams, b, chosen.shape[0])]
     number = np.int64(0)
     while number < RESERVED_DEALS:
         number = np.int64(next_bits(streams, b) >> np.uint64(1))
@@ -110,7 +115,7 @@ def _pick(streams, b):
 @inner
 def next_order(rules, deals, b):
     """The pack of the next deal of a game's stream, shuffled."""
-    number = _pick(deals.streams, b)
+    number = _pick(deals.streams, deals.chosen, b)
     deals.numbers[b] = number
     deals.shuffles[b] = np.uint64(number)
     deck = SUITS * rules.ranks
@@ -129,11 +134,14 @@ def shuffle_rows(states: Annotated[UInt64, "n"], orders: Annotated[Int8, "n rule
 
 @kernel
 def pick_rows(
-    streams: Annotated[UInt64, "batch"], rows: Annotated[Int64, "n"], numbers: Annotated[Int64, "n"]
+    streams: Annotated[UInt64, "batch"],
+    chosen: Annotated[Int64, "chosen"],
+    rows: Annotated[Int64, "n"],
+    numbers: Annotated[Int64, "n"],
 ) -> None:
     """Write the next deal number of each row's stream (int64 ``[n]``) to ``numbers`` (int64 ``[n]``)."""
     for k in range(rows.shape[0]):
-        numbers[k] = _pick(streams, rows[k])
+        numbers[k] = _pick(streams, chosen, rows[k])
 
 
 @kernel
