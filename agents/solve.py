@@ -26,9 +26,9 @@ from solitaire_env.core import Position
 from solitaire_env.core.batch import Start
 from solitaire_env.core.variant import Build, Spaces
 from solitaire_env.evaluation import game_rules, wilson_interval
-from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.notation import action_text, parse_position
 from solitaire_env.registration import import_module_of, resolve_variant, step_limit
+from solitaire_env.splits import parse_deals
 from solitaire_env.util.command_line import parse
 from solitaire_env.util.files import append_text, locked, write_text
 from solitaire_env.util.progress import ProgressLine

@@ -12,22 +12,24 @@ Examples
 (27, 49)
 """
 
-import base64
 import json
 import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 import numpy as np
 
-from solitaire_env.core.deals import MAX_DEAL, RESERVED_DEALS, Deal
 from solitaire_env.core.variant import Variant
 from solitaire_env.evaluation import Game, game_rules, summarize
-from solitaire_env.evaluation.deals import HELD_OUT, MAX_DEALS, STANDARD
 from solitaire_env.registration import env_variant, resolve_variant
+from solitaire_env.splits import FINITE as FINITE
+from solitaire_env.splits import SPLITS as SPLITS
+from solitaire_env.splits import WINNABLE as WINNABLE
+from solitaire_env.splits import split_deals as split_deals
+from solitaire_env.splits import winnable_games as winnable_games
 from solitaire_env.util.arguments import check_choice
 from solitaire_env.util.messages import shown
 
@@ -37,33 +39,8 @@ player sees, with simulated moves and a stated time a move."""
 TRACKS: Final = ("player", "thoughtful", "search")
 VERSION: Final = 0
 """Version of splits and references; scores of different versions cannot be compared."""
-
-
-class Split(NamedTuple):
-    """A named set of deals."""
-
-    deals: range
-    use: str
-    """What it is for."""
-
-
-SPLITS: Final = {
-    "train": Split(range(RESERVED_DEALS, MAX_DEAL + 1), "training: what a reset without a deal picks from"),
-    "train-1k": Split(range(RESERVED_DEALS, RESERVED_DEALS + 1_000), "the gap between seen and unseen deals"),
-    "train-100k": Split(
-        range(RESERVED_DEALS, RESERVED_DEALS + 100_000), "the gap between seen and unseen deals"
-    ),
-    "dev": Split(STANDARD, "choices and ablations"),
-    "test": Split(HELD_OUT, "once, at the end"),
-    "llm-100": Split(range(100), "language models: calls and tokens are reported"),
-    "winnable": Split(STANDARD, "the deals of dev that were won by a stored line: every one can be won"),
-}
-"""The splits by name. ``winnable`` is a subset of its range, another for each game."""
-
-FINITE: Final = tuple(name for name, split in SPLITS.items() if len(split.deals) <= MAX_DEALS)
-"""The splits that can be played in full."""
 DATA: Final = Path(__file__).with_name("benchmark.json")
-"""References and winnable deals. ``python -m agents leaderboard write`` makes it from the stored results."""
+"""The references. ``python -m agents leaderboard write`` makes it from the stored results."""
 
 
 @dataclass(frozen=True)
@@ -90,34 +67,6 @@ def references(game: str | Variant) -> dict[str, Reference]:
     """
     stored = _data()["references"].get(resolve_variant(game).name, {})
     return {name: Reference(**fields) for name, fields in stored.items()}
-
-
-def winnable_games() -> list[str]:
-    """The names of the games with a split ``winnable``."""
-    return sorted(_data()["winnable"])
-
-
-def split_deals(split: str, game: str | Variant) -> Sequence[Deal]:
-    """The deals of a split, in order; those of ``winnable`` are another set for each game.
-
-    Raises
-    ------
-    ValueError
-        If there is no such split, it is the endless ``train``, or no deal of the game is known to be
-        winnable.
-    """
-    deals = SPLITS[check_choice("split", split, SPLITS)].deals
-    if len(deals) > MAX_DEALS:
-        raise ValueError(f"split {split!r} has too many deals to list, allowed: {', '.join(FINITE)}")
-    if split != "winnable":
-        return deals
-    name = resolve_variant(game).name
-    if name not in _data()["winnable"]:
-        raise ValueError(
-            f"game {shown(name)} has no split 'winnable', allowed: {', '.join(winnable_games())}"
-        )
-    packed = np.frombuffer(base64.b64decode(_data()["winnable"][name]), dtype=np.uint8)
-    return [int(deal) for deal in np.flatnonzero(np.unpackbits(packed)[: len(deals)])]
 
 
 @dataclass(frozen=True)
@@ -210,7 +159,7 @@ def split_of(games: Sequence[Game]) -> str | None:
     if not games or games[0].rules != game_rules(env_variant(games[0].env)):
         return None
     deals = [game.deal for game in games]
-    named = (name for name in FINITE if name != "winnable" and [*SPLITS[name].deals] == deals)
+    named = (name for name in FINITE if name not in WINNABLE and [*SPLITS[name].deals] == deals)
     return next(named, None)
 
 

@@ -30,11 +30,11 @@ from solitaire_env.benchmark import references
 from solitaire_env.core import GameSpec, Settings
 from solitaire_env.core.deals import MAX_DEAL, RESERVED_DEALS
 from solitaire_env.evaluation import Runner, game_rules
-from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.evaluation.runner import Decisions
 from solitaire_env.policies.linear import has_weights
 from solitaire_env.policies.policy import Policy
 from solitaire_env.registration import import_module_of, resolve_variant, step_limit
+from solitaire_env.splits import parse_deals
 from solitaire_env.util.arguments import check_choice, check_count
 from solitaire_env.util.command_line import parse
 from solitaire_env.util.files import write_whole

@@ -30,11 +30,11 @@ from solitaire_env import VARIANTS, Variant
 from solitaire_env.core import set_num_threads
 from solitaire_env.core.variant import Moves
 from solitaire_env.evaluation import Evaluation, summarize
-from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.policies import linear, shipped
 from solitaire_env.policies.model_files import read_card
 from solitaire_env.policies.network import KIND
 from solitaire_env.registration import env_variant
+from solitaire_env.splits import parse_deals
 from solitaire_env.util.command_line import parse
 from solitaire_env.util.cores import processor
 from solitaire_env.util.files import model_folder, read_json, write_text

@@ -20,7 +20,7 @@ from agents.reports.compare import play_policy
 from agents.reports.stored import HELD_OUT, STANDARD
 from agents.runs.config_files import dump_config
 from agents.runs.folders import new_run
-from solitaire_env.evaluation.deals import parse_deals
+from solitaire_env.splits import parse_deals
 from solitaire_env.util.files import locked, write_text
 from solitaire_env.util.messages import shown
 from solitaire_env.util.progress import ProgressLine

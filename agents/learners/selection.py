@@ -15,7 +15,7 @@ from agents.config import TrainConfig
 from agents.policies import make_policy
 from solitaire_env.core import get_num_threads, max_threads, set_num_threads
 from solitaire_env.evaluation import evaluate
-from solitaire_env.evaluation.deals import parse_deals
+from solitaire_env.splits import parse_deals
 from solitaire_env.util.files import write_text
 
 SHARES: Final = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)

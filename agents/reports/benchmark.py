@@ -1,4 +1,4 @@
-"""The data of :mod:`solitaire_env.benchmark`, from the stored results."""
+"""The data of :mod:`solitaire_env.benchmark` and :mod:`solitaire_env.splits`, from the stored results."""
 
 import base64
 import json
@@ -14,20 +14,13 @@ from agents.reports.stored import STANDARD, Entry, deals_text, read_entries
 from solitaire_env import VARIANTS, Variant
 from solitaire_env.benchmark import Reference
 from solitaire_env.evaluation import Game, summarize
+from solitaire_env.splits import SPLITS, WINNABLE
 
 DEALS: Final = deals_text(STANDARD)
 
 
-def benchmark_data(entries: Mapping[str, Sequence[Entry]], winnable: Mapping[str, set[int | str]]) -> str:
-    """The text of :data:`solitaire_env.benchmark.DATA`.
-
-    Parameters
-    ----------
-    entries
-        Those of the leaderboard, by game.
-    winnable
-        The standard deals that a stored line wins, of each game that the solver has played.
-    """
+def benchmark_data(entries: Mapping[str, Sequence[Entry]]) -> str:
+    """The text of :data:`solitaire_env.benchmark.DATA`, from the entries of the leaderboard by game."""
     searched, solved, of_family = read_entries("search"), solver_results(), family.stored_rows()
     references = {}
     for variant in VARIANTS:
@@ -36,11 +29,33 @@ def benchmark_data(entries: Mapping[str, Sequence[Entry]], winnable: Mapping[str
         known = {one.policy: one for one in found[::-1] if one.policy in ("random", "greedy")}
         if found:
             known["best"] = max(found, key=lambda one: (one.cards_home, one.win_rate))
-        if name in winnable:
+        if name in solved and solved[name].keys() >= {*STANDARD}:
             known["thoughtful"] = _solver(solved[name])
         references[name] = {role: asdict(one) for role, one in known.items()}
-    packed = {game: _pack(deals) for game, deals in winnable.items() if deals}
-    return json.dumps({"references": references, "winnable": packed}, indent=1) + "\n"
+    return json.dumps({"references": references}, indent=1) + "\n"
+
+
+def splits_data(entries: Mapping[str, Sequence[Entry]]) -> str:
+    """The text of :data:`solitaire_env.splits.DATA`: the deals of splits that stored games and solver results
+    win, for each game of which the solver has played them all.
+    """
+    packed: dict[str, dict[str, str]] = {}
+    for split in WINNABLE:
+        deals = SPLITS[split].deals
+        packed[split] = {}
+        for game, results in solver_results().items():
+            won = known_winnable(deals, entries.get(game, ()), results)
+            if won and results.keys() >= {*deals}:
+                packed[split][game] = _pack(deals, won)
+    return json.dumps(packed, indent=1) + "\n"
+
+
+def known_winnable(
+    deals: range, entries: Sequence[Entry], results: Mapping[int | str, SolverResult]
+) -> set[int | str]:
+    """The deals of a range that the solver or a policy has won."""
+    by_solver = {deal for deal, row in results.items() if row.won and deal in deals}
+    return by_solver | {game.deal for entry in entries for game in entry.of(deals) if game.won}
 
 
 def _played(entries: Sequence[Entry], searched: Sequence[Entry]) -> list[Reference]:
@@ -74,8 +89,7 @@ def _solver(results: Mapping[int | str, SolverResult]) -> Reference:
     return Reference("solver", DEALS, won, sum(row.cards_home for row in rows) / len(rows))
 
 
-def _pack(deals: set[int | str]) -> str:
-    """A bit for each standard deal, in base 64."""
-    bits = np.zeros(len(STANDARD), dtype=np.bool_)
-    bits[[deal for deal in deals if isinstance(deal, int)]] = True
+def _pack(deals: range, won: set[int | str]) -> str:
+    """A bit for each deal, in base 64."""
+    bits = np.array([deal in won for deal in deals])
     return base64.b64encode(np.packbits(bits).tobytes()).decode()

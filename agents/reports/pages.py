@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Final
 
 from agents.reports import family, stored
-from agents.reports.benchmark import benchmark_data
+from agents.reports.benchmark import benchmark_data, known_winnable, splits_data
 from agents.reports.model_card import model_card
 from agents.reports.solver_results import SolverResult, solver_results, solver_table
 from agents.reports.stored import Entry, read_abouts, read_entries, read_leaderboard, weights_hash
 from agents.reports.tables import against, cost, home, table, won
-from solitaire_env import VARIANTS, benchmark, env_id
+from solitaire_env import VARIANTS, benchmark, env_id, splits
 from solitaire_env.evaluation import Game, summarize
 from solitaire_env.family import TRAIN
 from solitaire_env.policies import shipped
@@ -42,21 +42,18 @@ def whole_pages() -> dict[Path, str]:
 def stored_pages() -> dict[Path, str]:
     """The texts of the files in the repository that have tables of results, by path.
 
-    These are the benchmark's data, the README, ``docs/explanation/search-and-solver.md`` and the model cards.
+    These are the data of benchmark and splits, the README, ``docs/explanation/search-and-solver.md`` and the
+    model cards.
 
     Raises
     ------
     ValueError
         If a stored result is impossible, or is of another network than the shipped one.
     """
-    entries, solved = read_leaderboard(), solver_results()
-    winnable = {
-        game: known_winnable(entries.get(game, ()), rows)
-        for game, rows in solved.items()
-        if rows.keys() >= {*stored.STANDARD}
-    }
+    entries = read_leaderboard()
     out = {
-        benchmark.DATA: benchmark_data(entries, winnable),
+        benchmark.DATA: benchmark_data(entries),
+        splits.DATA: splits_data(entries),
         README: with_tables(README, {"leaderboard": readme_table(entries)}),
         SEARCH_PAGE: with_tables(SEARCH_PAGE, {"search": search_table(entries), "solver": solver_table()}),
     }
@@ -152,7 +149,7 @@ def leaderboard_page() -> str:
 def game_section(game: str, entries: Sequence[Entry], solved: Solved) -> str:
     """The part of the leaderboard about a game: a table of what is reached, and one of how."""
     variant = env_variant(game)
-    winnable = known_winnable(entries, solved)
+    winnable = known_winnable(stored.STANDARD, entries, solved)
     of_winnable = [f"of {len(winnable)} known winnable"] if winnable else []
     reached = [
         [
@@ -181,12 +178,6 @@ def game_section(game: str, entries: Sequence[Entry], solved: Solved) -> str:
         f"moves: {variant.moves}; at most {step_limit(variant)} steps.\n\n{table(head, reached)}\n\n"
         f"{table(['policy', 'moves', 'against the one above', 'ms a move', 'training'], how, texts=2)}\n"
     )
-
-
-def known_winnable(entries: Sequence[Entry], solved: Solved) -> set[int | str]:
-    """The standard deals of a game that the solver or a policy has won."""
-    by_solver = {deal for deal, row in solved.items() if row.won and deal in stored.STANDARD}
-    return by_solver | {game.deal for entry in entries for game in entry.standard if game.won}
 
 
 def ablation_table(trained: Sequence[Entry]) -> str:

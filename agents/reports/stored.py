@@ -17,16 +17,17 @@ from typing import Annotated, Any, Final, Literal
 import pydantic.dataclasses
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from solitaire_env.evaluation import Game, Summary, deals, game_rules, summarize
+from solitaire_env import splits
+from solitaire_env.evaluation import Game, Summary, game_rules, summarize
 from solitaire_env.registration import env_variant
 from solitaire_env.util.files import locked, model_folder, write_bytes, write_json, write_text
 from solitaire_env.util.messages import shown
 
 ROOT: Final = Path(__file__).parents[2]
 RESULTS: Path = ROOT / "results"
-STANDARD: range = deals.STANDARD
+STANDARD: range = splits.STANDARD
 """Deals that every policy of the leaderboard has played."""
-HELD_OUT: range = deals.HELD_OUT
+HELD_OUT: range = splits.HELD_OUT
 """Deals of the final test."""
 
 Table = Literal["leaderboard", "search", "ablations", "family", "solver"]

@@ -16,6 +16,7 @@ def empty_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(shipped, "SHIPPED", tmp_path / "policies")
     monkeypatch.setattr(stored, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(pages.benchmark, "DATA", tmp_path / "benchmark.json")
+    monkeypatch.setattr(pages.splits, "DATA", tmp_path / "splits.json")
     for page, tables in (("README", ["leaderboard"]), ("SEARCH_PAGE", ["search", "solver"])):
         path = tmp_path / f"{page}.md"
         monkeypatch.setattr(pages, page, path)

@@ -22,9 +22,9 @@ from agents.runs.folders import CURVE_COLUMNS
 from agents.runs.models import load_model, save_model
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.policies.model_files import CARD, WEIGHTS
 from solitaire_env.policies.network import load_network
+from solitaire_env.splits import parse_deals
 from solitaire_env.variants import get_variant
 from tests.damage import DAMAGE, damaged_bytes, damaged_records, damaged_texts, read_or_refused
 

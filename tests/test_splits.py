@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from solitaire_env.evaluation.deals import parse_deals
+from solitaire_env.splits import parse_deals
 from tests.conftest import Refuses
 
 
