@@ -3,11 +3,16 @@
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple, TypedDict, get_args
 
+import numpy as np
+import numpy.typing as npt
+
+from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import Information, Observation
 from solitaire_env.core.spec import GameSpec, OnInvalid, RewardName, Settings
 from solitaire_env.core.variant import HOUSE_RULES, Build, Moves, Spaces, Variant
 from solitaire_env.registration import resolve_variant, step_limit
 from solitaire_env.render import SIZE, RenderMode, check_render_mode, check_render_size
+from solitaire_env.splits import Chosen, chosen_deals
 from solitaire_env.util.arguments import check_choice
 
 MaskDtype = Literal["int8", "bool"]
@@ -22,6 +27,7 @@ StepLimit = int | Literal["registered"] | None
 class CommonArguments(TypedDict, total=False):
     """Arguments of every environment; :class:`~solitaire_env.env.SolitaireEnv` describes them."""
 
+    deals: Chosen
     information: Information
     reward: RewardName
     on_invalid: OnInvalid
@@ -64,6 +70,7 @@ class Arguments(NamedTuple):
     settings: dict[str, Any]
     """Settings of the game, by the names in :class:`~solitaire_env.core.spec.Settings`."""
     max_episode_steps: StepLimit
+    deals: Chosen
     mask_dtype: MaskDtype
     render_mode: str | None
     render_size: tuple[int, int]
@@ -75,6 +82,17 @@ class Arguments(NamedTuple):
         if isinstance(limit, str) and limit == REGISTERED:
             limit = step_limit(game)
         return GameSpec(game, Settings(**self.settings, max_episode_steps=limit))
+
+    def chosen(self, *games: GameSpec) -> npt.NDArray[np.int64]:
+        """The deals that an environment of these games draws from, as
+        :func:`~solitaire_env.splits.chosen_deals` returns them.
+        """
+        return chosen_deals(self.deals, [game.variant for game in games])
+
+    def batch(self, variant: str | Variant | dict[str, Any], size: int) -> Batch:
+        """A batch of ``size`` games with these rules and settings, drawn from these deals."""
+        game = self.spec(variant)
+        return Batch(game, size, chosen=self.chosen(game))
 
 
 def check_arguments(
@@ -104,6 +122,7 @@ def check_arguments(
         {name: given[name] for name in HOUSE_RULES if name in given},
         {name: given[name] for name in _SETTINGS if name in given},
         max_episode_steps,
+        given.get("deals"),
         check_choice("mask_dtype", given.get("mask_dtype", "int8"), MASK_DTYPES),
         check_render_mode(given.get("render_mode")),
         check_render_size(given.get("render_size", SIZE)),

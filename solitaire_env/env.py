@@ -313,6 +313,10 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         ``"raise"`` raises, ``"terminate"`` ends the episode.
     stall_limit
         See above; None for no limit.
+    deals
+        The deals that resets draw from, all with the same probability: the name of a split
+        (:data:`~solitaire_env.splits.SPLITS`), such as ``"train-1k"``; a text, such as
+        ``"2000000:2100000"``; a range, a list or an array of deal numbers from 2**20; None for all of these.
     mask_dtype
         Type of ``info["action_mask"]``: ``"int8"``, for ``action_space.sample``, or ``"bool"``, for TorchRL.
     render_mode
@@ -336,7 +340,7 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         **arguments: Unpack[GameArguments],
     ) -> None:
         checked = check_arguments(arguments, GameArguments)
-        self._set_up(Batch(checked.spec(variant), 1), checked)
+        self._set_up(checked.batch(variant, 1), checked)
 
     def _set_up(self, batch: Games, arguments: Arguments) -> None:
         super().__init__(batch, 0, started=False, mask_dtype=arguments.mask_dtype)

@@ -129,6 +129,7 @@ class FamilyEnv(SolitaireEnv):
     _reset_options = ("variant", "deal", "position")
 
     def __init__(
+    ``deals`` are the same numbers for all games.
         self,
         games: Games = "train",
         *,
@@ -136,7 +137,8 @@ class FamilyEnv(SolitaireEnv):
         **arguments: Unpack[MaskArguments],
     ) -> None:
         checked = check_arguments(arguments, MaskArguments, max_episode_steps)
-        batch = FamilyBatch(list(map(checked.spec, read_games(games))), 1)
+        specs = list(map(checked.spec, read_games(games)))
+        batch = FamilyBatch(specs, 1, chosen=checked.chosen(*specs))
         self.layout: FamilyLayout = batch.layout
         """The layout of the observation, and the text and number of each action."""
         self.variants = batch.layout.variants
@@ -169,7 +171,8 @@ class FamilyVectorEnv(SolitaireVectorEnv):
         **arguments: Unpack[MaskArguments],
     ) -> None:
         checked = check_arguments(arguments, MaskArguments, max_episode_steps)
-        batch = FamilyBatch(list(map(checked.spec, read_games(games))), num_envs)
+        specs = list(map(checked.spec, read_games(games)))
+        batch = FamilyBatch(specs, num_envs, chosen=checked.chosen(*specs))
         self.layout: FamilyLayout = batch.layout
         """The layout of the observation, and the text and number of each action."""
         self.variants = batch.layout.variants

@@ -11,7 +11,6 @@ from gymnasium.utils import seeding
 from typing_extensions import Unpack
 
 from solitaire_env.arguments import REGISTERED, Arguments, StepLimit, VecEnvArguments, check_arguments
-from solitaire_env.core.batch import Batch
 from solitaire_env.core.variant import Variant
 from solitaire_env.env import (
     BatchRow,
@@ -71,8 +70,8 @@ class SolitaireVecEnv(ManyGames, VecEnv):
         **arguments: Unpack[VecEnvArguments],
     ) -> None:
         checked = check_arguments(arguments, VecEnvArguments, max_episode_steps)
-        game = checked.spec(env_id)
-        self._set_up(Batch(game, num_envs), observation_space(game), checked)
+        batch = checked.batch(env_id, num_envs)
+        self._set_up(batch, observation_space(batch.spec), checked)
 
     def _set_up(self, batch: Games, space: Box, arguments: Arguments) -> None:
         self.batch = batch

@@ -11,7 +11,7 @@ from gymnasium.vector.utils import batch_space
 from typing_extensions import Unpack
 
 from solitaire_env.arguments import Arguments, GameArguments, StepLimit, check_arguments
-from solitaire_env.core.batch import Batch, Start
+from solitaire_env.core.batch import Start
 from solitaire_env.core.deals import Deal
 from solitaire_env.core.layout import PLAY
 from solitaire_env.core.variant import Variant
@@ -125,7 +125,7 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
         **arguments: Unpack[GameArguments],
     ) -> None:
         checked = check_arguments(arguments, GameArguments, max_episode_steps)
-        self._set_up(Batch(checked.spec(variant), num_envs), checked, autoreset_mode, copy)
+        self._set_up(checked.batch(variant, num_envs), checked, autoreset_mode, copy)
 
     def _set_up(
         self,
