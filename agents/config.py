@@ -9,6 +9,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 from pydantic.dataclasses import dataclass
 
@@ -16,10 +18,10 @@ from agents.family import FamilySpec
 from solitaire_env import Variant, env_id
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.core.variant import Build, Moves, Spaces
-from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.family import SPLITS, read_games
 from solitaire_env.move_features.autoplay import has_safe_moves
 from solitaire_env.registration import FAMILY_ID, is_family, resolve_variant
+from solitaire_env.splits import chosen_deals, parse_deals
 from solitaire_env.util.messages import shown
 
 RESUMABLE: Final = (
@@ -99,6 +101,9 @@ class TrainConfig:
     """Minutes of training, over all resumptions, or null for no limit."""
     total_steps: Annotated[int, Field(gt=0)] | None = None
     """Total number of steps of all games, or null for no limit."""
+    deals: str | None = None
+    """Deals to train on: a split ("train-1k", "train-100k", "train-winnable"), FIRST:END, or several numbers
+    and ranges with commas, in a file also as a list; null: all that are not reserved for evaluation."""
     num_envs: Annotated[int, Field(ge=1, le=2**20)] = 512
     """Number of games in parallel."""
     n_steps: Annotated[int, Field(ge=1, le=2**20)] = 64
@@ -139,11 +144,11 @@ class TrainConfig:
     wandb: Annotated[str, Field(pattern=r"^[^/\\#?%:\x00-\x1f]{1,128}$")] | None = None
     """Weights & Biases project to which the run is sent; needs the extra wandb."""
 
-    @field_validator("games", mode="before")
+    @field_validator("games", "deals", mode="before")
     @classmethod
-    def _join_games(cls, value: Any) -> Any:
-        is_list = isinstance(value, list) and all(isinstance(name, str) for name in value)
-        return ",".join(value) if is_list else value
+    def _join(cls, value: Any) -> Any:
+        is_list = isinstance(value, list) and all(type(name) in (str, int) for name in value)
+        return ",".join(map(str, value)) if is_list else value
 
     def __post_init__(self) -> None:
         for error in _conflicts(self):
@@ -152,6 +157,12 @@ class TrainConfig:
         parse_deals(self.eval_deals)
         if self.held_out_deals is not None:
             parse_deals(self.held_out_deals)
+        self.chosen_deals  # noqa: B018 - refuses reserved deals
+
+    @property
+    def chosen_deals(self) -> npt.NDArray[np.int64]:
+        """The numbers of the deals to train on, int64 ``[n]``; none for all that are not reserved."""
+        return chosen_deals(self.deals, self.variants)
 
     @property
     def init_folders(self) -> list[Path]:

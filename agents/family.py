@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box
 
+from solitaire_env.core.deals import ANY_DEAL
 from solitaire_env.core.family import FamilyBatch, FamilyLayout
 from solitaire_env.core.layout import action_layout, observation_layout
 from solitaire_env.core.spec import GameSpec, Settings, layout_hash
@@ -111,6 +112,6 @@ class FamilySpec:
         """The observation space."""
         return Box(low=0, high=127, shape=(self.layout.size,), dtype=np.int8)
 
-    def make_batch(self, size: int) -> FamilyBatch:
-        """A batch of ``size`` games, each of any variant."""
-        return FamilyBatch(self.games, size, self.layout)
+    def make_batch(self, size: int, chosen: npt.NDArray[np.int64] = ANY_DEAL) -> FamilyBatch:
+        """A batch of ``size`` games, each of any variant, drawn from the chosen deals."""
+        return FamilyBatch(self.games, size, self.layout, chosen)

@@ -15,12 +15,11 @@ from agents.learners.initial_weights import initialize
 from agents.learners.parallel import MAX_GRAD_NORM
 from agents.networks.sb3_policy import NetworkPolicy
 from agents.runs.models import save_model
-from solitaire_env import Variant, env_id
+from solitaire_env import Variant, env_id, splits
 from solitaire_env.core import Batch, GameSpec, Settings
 from solitaire_env.core.deals import check_deal
 from solitaire_env.core.layout import action_layout
 from solitaire_env.env import observation_space
-from solitaire_env.evaluation import deals
 from solitaire_env.notation import format_position, parse_position
 from solitaire_env.transcripts import Transcript, parse_transcript
 from solitaire_env.util.cores import usable_cores
@@ -47,10 +46,11 @@ def read_games(paths: Sequence[Path], config: TrainConfig) -> dict[Path, Transcr
     """
     files = [file for path in paths for file in (sorted(path.rglob("*.txt")) if path.is_dir() else [path])]
     games = {}
+    chosen = {*config.chosen_deals.tolist()}
     for path in files:
         try:
             games[path] = parse_transcript(path.read_text(encoding="utf-8"))
-            _check_game(games[path], config)
+            _check_game(games[path], config, chosen)
         except ValueError as error:
             raise ValueError(f"{path}: {one_line(error, 300)}") from None
     if not games:
@@ -59,13 +59,15 @@ def read_games(paths: Sequence[Path], config: TrainConfig) -> dict[Path, Transcr
     return games
 
 
-def _check_game(game: Transcript, config: TrainConfig) -> None:
+def _check_game(game: Transcript, config: TrainConfig, chosen: set[int]) -> None:
     ours = config.variant
     if game.variant not in (ours, _single_moves(ours)):
         raise ValueError(
             f"its game is {_rules(game.variant)}, allowed: that of the configuration, {_rules(ours)}"
         )
-    if game.deal in deals.STANDARD or game.deal in deals.HELD_OUT:
+    if chosen and game.deal not in chosen:
+        raise ValueError(f"deal {game.deal} is not among the chosen ones, allowed: deals {config.deals}")
+    if not chosen and (game.deal in splits.STANDARD or game.deal in splits.HELD_OUT):
         raise ValueError(
             f"deal {game.deal} is reserved for evaluation, as are 0-999 and 100000-100999, "
             "allowed: other deals"

@@ -95,12 +95,15 @@ class FamilyTrainingEnv(TrainingEnv):
         The games.
     num_envs
         Number of games that are played at a time.
+    deals
+        As the argument of :class:`~solitaire_env.env.SolitaireEnv`.
     """
 
-    def __init__(self, spec: FamilySpec, num_envs: int) -> None:
+    def __init__(self, spec: FamilySpec, num_envs: int, deals: str | None = None) -> None:
         self._family = spec
         self.safe_autoplay, self.steps = False, 0
-        self._set_up(spec.make_batch(num_envs), spec.space, check_arguments({}, VecEnvArguments))
+        checked = check_arguments({"deals": deals}, VecEnvArguments)
+        self._set_up(spec.make_batch(num_envs, checked.chosen(*spec.games)), spec.space, checked)
 
     @property
     def game(self) -> Any:
@@ -134,10 +137,11 @@ def find_only_moves(
 def make_env(config: TrainConfig, num_envs: int | None = None) -> TrainingEnv:
     """The native vector environment of a configuration."""
     if config.is_family:
-        return FamilyTrainingEnv(config.family_spec, num_envs or config.num_envs)
+        return FamilyTrainingEnv(config.family_spec, num_envs or config.num_envs, config.deals)
     return TrainingEnv(
         config.variant,
         num_envs or config.num_envs,
+        deals=config.deals,
         observation=config.observation,
         information=config.information,
         reward=config.reward,

@@ -8,14 +8,15 @@ from agents.config import TrainConfig
 from agents.policies import make_policy
 from agents.reports.on_cluster import play_on
 from agents.reports.tables import summary_table
-from agents.runs.folders import BASELINES, policy_name
+from agents.runs.config_files import load_config
+from agents.runs.folders import BASELINES, history_of, policy_name
 from agents.search.budget import Budget
 from solitaire_env import env_id
 from solitaire_env.benchmark import result, score, split_of
 from solitaire_env.evaluation import Evaluation, Game, Summary, evaluate, mcnemar
-from solitaire_env.evaluation.deals import parse_deals
 from solitaire_env.evaluation.runner import NUM_ENVS, Runner
 from solitaire_env.policies.linear import has_weights
+from solitaire_env.splits import parse_deals
 from solitaire_env.util.files import write_json, write_text
 from solitaire_env.util.progress import ProgressLine, bar
 
@@ -97,7 +98,9 @@ def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
         rows.append((label, done.games[0].moves, done.summary))
     trained = evaluations[own]
     best = best_game(trained)
-    write_json(run / "score.json", result(score(trained.games, split_of(trained.games), trained.information)))
+    seen = count_trained_on(config, run)
+    scored = score(trained.games, split_of(trained.games), trained.information)
+    write_json(run / "score.json", {**result(scored), "trained_on": seen})
     write_text(run / "best_game.txt", trained.transcripts[best.deal])
     rival = max(rivals, key=lambda name: evaluations[name].summary.wins)
     only_trained, only_rival, p = mcnemar(trained.games, evaluations[rival].games)
@@ -106,5 +109,25 @@ def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
     return (
         f"\n{env_id(config.variant)}, deals {config.eval_deals}, intervals of 95 %\n\n{table}\n\n"
         f"{_sentence(own, trained.summary, rival, evaluations[rival].summary, p)}\n"
-        f"Deals that only {own} won: {only_trained}, only {rival}: {only_rival}."
+        f"Deals that only {own} won: {only_trained}, only {rival}: {only_rival}.{warning_of(seen)}"
+    )
+
+
+def count_trained_on(config: TrainConfig, run: Path) -> int:
+    """The number of evaluation deals that were chosen for the training of a run, or of one that it started
+    from.
+    """
+    played = {*parse_deals(config.eval_deals)}
+    earlier = [record / "config.yaml" for record in history_of(run)]
+    configs = [config, *(load_config(path) for path in earlier if path.is_file())]
+    return len(played & {deal for one in configs for deal in one.chosen_deals.tolist()})
+
+
+def warning_of(trained_on: int) -> str:
+    """A warning, if evaluation deals were trained on, on lines of its own."""
+    if not trained_on:
+        return ""
+    return (
+        f"\n\nWarning: {trained_on} of these deals were trained on, so the results do not show how well the "
+        "policy plays deals that it has not seen."
     )

@@ -9,12 +9,13 @@ from typing import Any, Final
 
 from agents.config import TrainConfig
 from agents.policies import make_policy
+from agents.reports.compare import count_trained_on, warning_of
 from agents.reports.stored import read_rows
 from agents.reports.tables import table
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Moves, Variant
 from solitaire_env.evaluation import evaluate, wilson_interval
-from solitaire_env.evaluation.deals import parse_deals
+from solitaire_env.splits import parse_deals
 from solitaire_env.util.files import write_text
 from solitaire_env.util.progress import ProgressLine, bar
 from solitaire_env.variants import get_variant, known_variants
@@ -133,7 +134,7 @@ def compare_family(config: TrainConfig, run: Path, *, quiet: bool) -> str:
     tables = means_table(rows, names), games_table(rows, names)
     text = "\n\n".join((f"Deals {config.eval_deals} of each game", *tables))
     write_text(run / "evaluation.txt", text + "\n")
-    return text
+    return text + warning_of(count_trained_on(config, run))
 
 
 # --------------------------------------------------------------------------------------- tables
