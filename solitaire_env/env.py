@@ -44,7 +44,7 @@ def spaces_of(batch: Games) -> tuple[Box, Discrete]:
 
 _ROW_0 = np.zeros(1, dtype=np.int64)
 
-RESET_OPTIONS = ("deal", "position")
+RESET_OPTIONS = ("deal", "position", "state")
 
 
 def check_options(options: dict[str, Any] | None, allowed: tuple[str, ...] = RESET_OPTIONS) -> dict[str, Any]:
@@ -55,8 +55,9 @@ def check_options(options: dict[str, Any] | None, allowed: tuple[str, ...] = RES
     unknown = [option for option in options if option not in allowed]
     if unknown:
         raise ValueError(f"unknown reset options {shown(unknown)}, allowed: {', '.join(map(repr, allowed))}")
-    if "deal" in options and "position" in options:
-        raise ValueError("reset options 'deal' and 'position' cannot be combined")
+    starts = [repr(option) for option in RESET_OPTIONS if option in options]
+    if len(starts) > 1:
+        raise ValueError(f"reset options {' and '.join(starts)} cannot be combined")
     return options
 
 
@@ -66,6 +67,10 @@ def read_start(batch: Batch, options: dict[str, Any]) -> Start | None:
         position = notation.read_position(options["position"], batch.variant)
         batch.check_position(position)
         return position
+    if "state" in options:
+        batch.check_state(options["state"])
+        state: dict[str, Any] = options["state"]
+        return state
     return check_deal(batch.variant, options["deal"]) if "deal" in options else None
 
 
@@ -239,6 +244,7 @@ class ManyGames(WithGames):
     num_envs: int
     render_mode: str | None
     render_size: tuple[int, int]
+    mask_dtype: MaskDtype = "int8"
 
     def __repr__(self) -> str:
         """The game, and the number of games."""
@@ -255,7 +261,8 @@ class ManyGames(WithGames):
 
     def _game(self, row: int) -> BatchRow:
         """One of the games."""
-        return BatchRow(self.batch, self.batch.check_row(row), started=self._started)
+        row = self.batch.check_row(row)
+        return BatchRow(self.batch, row, started=self._started, mask_dtype=self.mask_dtype)
 
     def _picture(self, row: int) -> Any:
         """The board of a game in the render mode."""
@@ -283,9 +290,11 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
 
     ## Starting State
     ``reset(seed=s)`` picks a deal; ``reset(options={"deal": 7})`` deals number 7 and ``"ms:11982"`` or
-    ``"pysol:24"`` another program's deal; ``reset(options={"position": text})`` starts from position text.
-    Deal numbers below 2**20 are reserved for evaluation and are never picked at random. ``info["deal"]`` is
-    the deal number, int64, and -1 for a game that did not start from one; :attr:`deal` names other deals too.
+    ``"pysol:24"`` another program's deal; ``reset(options={"position": text})`` starts from position text,
+    ``reset(options={"state": state})`` from a state of :meth:`get_state`, random state included.
+    Deal numbers below 2**20 are reserved for evaluation and are picked at random only from a split that the
+    argument ``deals`` names. ``info["deal"]`` is the deal number, int64, and -1 for a game that did not start
+    from one; :attr:`deal` names other deals too.
 
     ## Rewards
     ``progress``: cards gone home in this step / cards that were not home at the deal. ``win``: 1 at the win.
@@ -304,6 +313,10 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
     build, spaces, moves
         House rules as values of the variant's fields. ``moves="supermove"`` lets a one-card game carry a
         sequence over spaces as one action; :meth:`expand` returns its single moves.
+    deals
+        The deals that resets draw from, all with the same probability: the name of a split
+        (:data:`~solitaire_env.splits.SPLITS`), such as ``"train-1k"``; a text, such as
+        ``"2000000:2100000"``; a range, a list or an array of deal numbers from 2**20; None for all of these.
     observation, information
         See above; ``information="thoughtful"`` shows the order of the stock.
     reward
@@ -313,10 +326,6 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         ``"raise"`` raises, ``"terminate"`` ends the episode.
     stall_limit
         See above; None for no limit.
-    deals
-        The deals that resets draw from, all with the same probability: the name of a split
-        (:data:`~solitaire_env.splits.SPLITS`), such as ``"train-1k"``; a text, such as
-        ``"2000000:2100000"``; a range, a list or an array of deal numbers from 2**20; None for all of these.
     mask_dtype
         Type of ``info["action_mask"]``: ``"int8"``, for ``action_space.sample``, or ``"bool"``, for TorchRL.
     render_mode

@@ -16,7 +16,7 @@ from solitaire_env.arguments import MaskArguments, StepLimit, check_arguments
 from solitaire_env.core.deals import check_deal
 from solitaire_env.core.family import FamilyBatch, FamilyLayout, FamilyStart
 from solitaire_env.core.variant import Variant
-from solitaire_env.env import SolitaireEnv
+from solitaire_env.env import RESET_OPTIONS, SolitaireEnv
 from solitaire_env.notation import read_position
 from solitaire_env.registration import resolve_variant
 from solitaire_env.util.arguments import check_choice, has_items
@@ -82,6 +82,10 @@ def _read_start(batch: Any, options: dict[str, Any]) -> FamilyStart:
                 f"reset option 'variant' is {variant.name!r}{other}, allowed: {', '.join(names)}"
             )
         game = variants.index(variant)
+    if "state" in options:
+        state = options["state"]
+        batch.batches[batch.game_of_state(state) if game is None else game].check_state(state)
+        return FamilyStart(game, state)
     if "position" in options:
         text = options["position"]
         named = next((v for v in variants if isinstance(text, str) and f"variant: {v.name}\n" in text), None)
@@ -112,7 +116,8 @@ class FamilyEnv(SolitaireEnv):
 
     ## Starting State
     ``reset(seed=s)`` picks a game and a deal. ``reset(options={"variant": "klondike", "deal": 7})`` names
-    both; ``options={"position": text}`` starts from position text. ``info["variant"]`` is the game's name.
+    both; ``options={"position": text}`` starts from position text, ``options={"state": state}`` from a state.
+    ``info["variant"]`` is the game's name.
 
     ## Rewards and Episode End
     As :class:`~solitaire_env.env.SolitaireEnv`. ``gym.make`` adds the step limit of the longest game.
@@ -124,12 +129,12 @@ class FamilyEnv(SolitaireEnv):
         Step limit; ``"registered"`` for that of each game, None (default) for none but that of ``gym.make``.
 
     The others are those of :class:`~solitaire_env.env.SolitaireEnv`, except house rules and ``observation``.
+    ``deals`` are the same numbers for all games.
     """
 
-    _reset_options = ("variant", "deal", "position")
+    _reset_options = ("variant", *RESET_OPTIONS)
 
     def __init__(
-    ``deals`` are the same numbers for all games.
         self,
         games: Games = "train",
         *,
@@ -190,3 +195,8 @@ class FamilyVectorEnv(SolitaireVectorEnv):
 
     def _read_start(self, options: dict[str, Any]) -> FamilyStart:
         return _read_start(self.batch, options)
+
+    def set_state(self, row: int, state: dict[str, Any]) -> tuple[npt.NDArray[Any], dict[str, Any]]:
+        """See :meth:`SolitaireVectorEnv.set_state`."""
+        observation, info = super().set_state(row, state)
+        return observation, {**info, "variant": self._names[self._games[row]]}

@@ -87,9 +87,9 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
     With SameStep they are those of the next game where a game has ended: its own are in ``final_info``, and
     its last observation is in ``final_obs``. Both keys are present only in steps in which a game ends.
 
-    ``reset(options=...)`` takes ``deal`` and ``position``: one for all games, or one for each of the
-    ``num_envs`` games. With ``reset_mask`` (a bool array ``[num_envs]`` with a True), only the marked games
-    are reset, and the values for others are ignored.
+    ``reset(options=...)`` takes ``deal``, ``position`` or ``state``: one for all games, or one for each of
+    the ``num_envs`` games. With ``reset_mask`` (a bool array ``[num_envs]`` with a True), only the marked
+    games are reset, and the values for others are ignored.
 
     Examples
     --------
@@ -225,12 +225,15 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
         """The complete state of a game, in the format of :meth:`SolitaireEnv.get_state`."""
         return self._game(row).get_state()
 
-    def set_state(self, row: int, state: dict[str, Any]) -> None:
-        """Restore a state of :meth:`get_state` or of a single environment."""
+    def set_state(self, row: int, state: dict[str, Any]) -> tuple[Array, dict[str, Any]]:
+        """Restore a state of :meth:`get_state` or of a single environment; return the observation and info
+        of the game.
+        """
         self._need_start()
-        row = self.batch.check_row(row)
-        self.batch.set_state(row, state)
-        self._set_todo(row, PLAY)
+        game = self._game(row)
+        restored = game.set_state(state)
+        self._set_todo(game.row, PLAY)
+        return restored
 
     def copy_rows(self, sources: Any, targets: Any) -> None:
         """Copy the games of the rows ``sources`` to ``targets`` (int ``[n]`` each).

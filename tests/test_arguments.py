@@ -101,6 +101,11 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], tuple[type, ...]]] = {
     "moves": (lambda x: SolitaireEnv(GAME, moves=x), NONE),
     "seen observation": (lambda x: GameSpec(GAME).seen(observation=x), NONE),
     "load_policy moves": (lambda x: load_policy("random", GAME, moves=x), NONE),
+    # deals to draw from
+    "SolitaireEnv deals": (lambda x: SolitaireEnv(GAME, deals=x), NONE),
+    "SolitaireVectorEnv deals": (lambda x: SolitaireVectorEnv(2, GAME, deals=x), NONE),
+    "SolitaireVecEnv deals": (lambda x: SolitaireVecEnv(GAME, 2, deals=x), NONE),
+    "FamilyEnv deals": (lambda x: FamilyEnv([GAME], deals=x), NONE),
     # a bool
     "copy": (lambda x: SolitaireVectorEnv(copy=x), FLAG),
     "family copy": (lambda x: FamilyVectorEnv(games=[GAME], copy=x), FLAG),
@@ -158,6 +163,10 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], tuple[type, ...]]] = {
     "replay": (lambda x: next(transcripts.replay(x)), ()),
     "reset deal of many": (lambda x: ENVS.reset(options={"deal": [3, x]}), COUNT),
     "set_state": (ENV.set_state, ()),
+    "reset state": (lambda x: ENV.reset(options={"state": x}), ()),
+    "reset state of many": (lambda x: ENVS.reset(options={"state": x}), (list, tuple)),
+    "reset state of a family": (lambda x: FAMILY.reset(options={"state": x}), ()),
+    "set_state of a row": (lambda x: ENVS.set_state(0, x), ()),
     "set_state deal": (lambda x: ENV.set_state({**SAVED, "deal": x}), (*NONE, *COUNT)),
     "set_options": (of_many("set_options"), (*NONE, dict, list)),
     "dtype": (lambda x: DictObservation(ENV, dtype=x), NONE),

@@ -171,7 +171,7 @@ def test_a_stuck_game_does_not_change(name: str) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"deals": 3}, ("'deals'", "'deal', 'position'")),
+        ({"deals": 3}, ("'deals'", "'deal', 'position', 'state'")),
         ({"deal": 3, "position": ""}, ("'deal' and 'position' cannot be combined",)),
         ({"deal": -1}, ("-1", "0 to 2**63 - 1")),
         ({"position": None}, ("NoneType", "position text")),

@@ -218,7 +218,7 @@ def test_reset_mask_resets_only_some_games() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"deals": 3}, ("'deals'", "'deal', 'position', 'reset_mask'")),
+        ({"deals": 3}, ("'deals'", "'deal', 'position', 'state', 'reset_mask'")),
         ({"deal": 1, "position": ""}, ("'deal' and 'position'",)),
         ({"deal": [1, 2]}, ("2 deals", "each of the 3 games")),
         ({"deal": [1, 2, -3]}, ("-3", "0 to 2**63 - 1")),

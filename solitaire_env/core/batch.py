@@ -36,8 +36,8 @@ from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number, whole_numbers
 
-Start = Position | Deal
-"""The start of a game: a position, or a deal."""
+Start = Position | Deal | dict[str, Any]
+"""The start of a game: a position, a deal, or a saved state."""
 NO_NUMBER: Final = -1
 """Deal number of a game that did not start from one."""
 _INT64: Final = np.dtype(np.int64)
@@ -319,6 +319,8 @@ class Batch(Rows):
         for row, start in zip(rows.tolist(), starts, strict=True):
             if isinstance(start, Position):
                 self.place(row, start)
+            elif isinstance(start, dict):
+                self.set_state(row, start)
             elif start is not None:
                 named[row] = start
             else:
@@ -598,19 +600,19 @@ class Batch(Rows):
     @in_one_thread
     def set_state(self, row: int, saved: dict[str, Any]) -> None:
         """Restore a state of :meth:`get_state`; the game is unchanged if it is refused."""
-        self._check_state(saved)
-        deal = saved["deal"]
-        if deal is not None:
-            deal = deals.check_deal(self.variant, deal)
+        self.check_state(saved)
         self.set_row(row, np.array(saved["row"], dtype=np.int8))
-        self._name_deal(row, deal)
+        deal = saved["deal"]
+        self._name_deal(row, None if deal is None else deals.check_deal(self.variant, deal))
         self.streams[row] = np.uint64(int(saved["stream"]))
         self.steps[row] = int(saved["steps"])
         self.stalls[row] = int(saved["stalls"])
         self.most_home[row] = int(saved["most_home"])
 
-    def _check_state(self, saved: Any) -> None:
-        """Raise an error if a state does not have the format of :meth:`get_state`."""
+    def check_state(self, saved: Any) -> None:
+        """Raise an error if a state is of another game, impossible, or not in the format of
+        :meth:`get_state`.
+        """
         if not isinstance(saved, dict) or set(saved) != set(_STATE_KEYS):
             given = shown(list(saved)) if isinstance(saved, dict) else type(saved).__name__
             raise ValueError(f"state has {given}, allowed: a dict with {', '.join(_STATE_KEYS)}")
@@ -631,3 +633,5 @@ class Batch(Rows):
                 f"state row is {shown(codes, 60)}, allowed: a list of {size} whole numbers from 0 to 127"
             )
         read_row(self.variant, codes, "state")
+        if saved["deal"] is not None:
+            deals.check_deal(self.variant, saved["deal"])

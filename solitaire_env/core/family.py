@@ -160,7 +160,9 @@ class FamilyLayout:
 
 
 class FamilyStart(NamedTuple):
-    """The start of a game: its variant, None for any, and its deal or position, None for the next deal."""
+    """The start of a game: its variant, None for any, and its deal, position or saved state, None for the
+    next deal.
+    """
 
     game: int | None
     start: Start | None
@@ -188,10 +190,10 @@ class FamilyBatch(Rows):
         Number of rows.
     layout
         Observation and action space, if not those of :class:`FamilyLayout`.
-    """
-
     chosen
         The deal numbers that new games are drawn from, int64 ``[n]``; none: all that are not reserved.
+    """
+
     def __init__(
         self,
         specs: Sequence[GameSpec],
@@ -237,6 +239,8 @@ class FamilyBatch(Rows):
             game, start = given if isinstance(given, FamilyStart) else (None, given)
             if isinstance(start, Position):
                 game = self.layout.variants.index(start.variant)
+            elif isinstance(start, dict):
+                game = self.game_of_state(start)
             elif game is None:
                 game = any_number % len(self.batches)
             dealt.setdefault(game, {})[row] = number if start is None else start
@@ -325,13 +329,17 @@ class FamilyBatch(Rows):
     @in_one_thread
     def set_state(self, row: int, saved: dict[str, Any]) -> None:
         """Restore a state of :meth:`get_state`; the game is unchanged if it is refused."""
+        game = self.game_of_state(saved)
+        self.batches[game].set_state(row, saved)
+        self._change(game, np.array([row], dtype=np.int64))
+
+    def game_of_state(self, saved: Any) -> int:
+        """The index of the variant of a saved state."""
         names = [variant.name for variant in self.layout.variants]
         name = saved.get("variant") if isinstance(saved, dict) else None
         if name not in names:
             raise ValueError(f"state is of variant {shown(name)}, allowed: {', '.join(names)}")
-        game = names.index(name)
-        self.batches[game].set_state(row, saved)
-        self._change(game, np.array([row], dtype=np.int64))
+        return names.index(name)
 
     @in_one_thread
     def copy_rows(self, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> None:
