@@ -75,6 +75,13 @@ def test_observations_end_with_the_mask() -> None:
     assert ends > 4
 
 
+def test_env_runners_draw_the_chosen_deals() -> None:
+    config = make_config({"env": "busy-aces", "deals": "2000000:2000003"}, "test")
+    env = MaskedVectorEnv(config, 32)
+    env.reset(seed=0)
+    assert {*env.env.batch.deal_numbers.tolist()} == {*range(2_000_000, 2_000_003)}
+
+
 def test_keys_that_rllib_does_not_support_are_refused() -> None:
     with pytest.raises(ConfigError, match="learner is 'pqn', allowed with --ray: 'ppo', 'maskable-ppo'"):
         check_config(make_config({"learner": "pqn"}, "test"))

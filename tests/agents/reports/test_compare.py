@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,8 @@ from solitaire_env.evaluation import read_games
 
 @pytest.fixture
 def config() -> TrainConfig:
-    return make_config({"env": "eights-down", "hidden": [8], "width": 8, "eval_deals": "0:6"}, "test")
+    values = {"hidden": [8], "width": 8, "deals": "train-1k", "eval_deals": "0:6"}
+    return make_config({"env": "eights-down", **values}, "test")
 
 
 @pytest.mark.parametrize("name", ["greedy", "linear", "mine"])
@@ -37,5 +39,6 @@ def test_a_run_named_like_a_baseline_has_its_own_row(
     assert set(played) == {"random", "greedy", "linear", own}
     assert all({game.policy for game in games} == {label} for label, games in played.items())
     assert f"Deals that only {own} won" in table and f"{own} wins " in table
+    assert "Warning" not in table and json.loads((run / "score.json").read_text())["trained_on"] == 0
     assert played[own] != played["greedy"]
     assert (run / "best_game.txt").is_file()
