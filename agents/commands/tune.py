@@ -54,7 +54,7 @@ class Arguments:
     """File of the study; an existing one is continued."""
     trials: int = 20
     """Total number of trials, including those of earlier calls and of other processes."""
-    deals: str = "200000:200500"
+    score_deals: str = "200000:200500"
     """Deals on which the policies are scored."""
     runs: Path = Path("runs/tune")
     """Folder in which the run folders of the trials are made."""
@@ -108,7 +108,9 @@ def run_trial(trial: Any, a: Arguments) -> float:
         raise
     except ValueError:  # its weights are no longer finite, and its actions not in the action space
         raise optuna.TrialPruned from None
-    score = play_policy(str(run), replace(config, eval_deals=a.deals), None, ProgressLine(a.quiet)).summary
+    score = play_policy(
+        str(run), replace(config, eval_deals=a.score_deals), None, ProgressLine(a.quiet)
+    ).summary
     return score.cards_home / config.variant.cards + score.win_rate
 
 
@@ -117,10 +119,10 @@ def run(a: Arguments) -> int:
     a.config.variant  # noqa: B018 - refuses many games
     if a.trials < 1:
         raise ValueError(f"trials is {a.trials}, allowed: at least 1")
-    if taken := [deal for deal in parse_deals(a.deals) if deal in STANDARD or deal in HELD_OUT]:
+    if taken := [deal for deal in parse_deals(a.score_deals) if deal in STANDARD or deal in HELD_OUT]:
         raise ValueError(
-            f"deals is {shown(a.deals)}: {len(taken)} of them are reserved for reports, allowed: others, "
-            "such as 200000:200500"
+            f"score_deals is {shown(a.score_deals)}: {len(taken)} of them are reserved for reports, allowed: "
+            "others, such as 200000:200500"
         )
     check_device(a.config.device)
     try:
@@ -147,7 +149,7 @@ def run(a: Arguments) -> int:
         raise ValueError(f"{a.study}: no trial was scored, all were pruned")
     best = study.best_trial
     path = a.study.with_name(f"{a.study.stem}-best.yaml")
-    head = f"# Trial {best.number} of {a.study.name}: score {best.value:.3f} on deals {a.deals}.\n"
+    head = f"# Trial {best.number} of {a.study.name}: score {best.value:.3f} on deals {a.score_deals}.\n"
     write_text(path, head + dump_config(replace(a.config, **best.params)))
     print(f"{head}best configuration  {path}\nnext: python -m agents.train {path}{trust_option(a.config)}")
     return 0

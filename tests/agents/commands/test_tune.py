@@ -27,7 +27,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def tuned(*args: str) -> Outcome:
-    return command("tiny.yaml", "--study", "study.log", "--deals", "200000:200004", *args, of=main)
+    return command("tiny.yaml", "--study", "study.log", "--score-deals", "200000:200004", *args, of=main)
 
 
 def trials() -> list[optuna.trial.FrozenTrial]:
@@ -92,8 +92,8 @@ def test_unused_keys_are_not_searched(values: dict[str, Any], missing: set[str])
     ("args", "words"),
     [
         (["--trials", "0"], ["trials is 0", "at least 1"]),
-        (["--deals", "0:5"], ["'0:5'", "5 of them", "200000:200500"]),
-        (["--deals", "99999:100001"], ["'99999:100001'", "1 of them"]),
+        (["--score-deals", "0:5"], ["'0:5'", "5 of them", "200000:200500"]),
+        (["--score-deals", "99999:100001"], ["'99999:100001'", "1 of them"]),
     ],
 )
 def test_wrong_options_are_refused(args: list[str], words: list[str]) -> None:
