@@ -40,7 +40,8 @@ class Arguments:
     deals: str = "0:1000"
     """Deals: N, FIRST:END, ms:N, pysol:N, or several with commas."""
     split: str | None = None
-    """Split of the benchmark instead of deals: dev, test, winnable, llm-100, train-1k or train-100k."""
+    """Split of the benchmark instead of deals: dev, test, winnable, llm-100, train-1k, train-100k or
+    train-winnable."""
     moves: Moves | None = None
     """Action set of policies that leave it open; one-card games play a supermove card by card."""
     build: Build | None = None

@@ -226,8 +226,8 @@ The modules that programs use besides:
 {modules}
 """
 MODULES: Final = (
-    "env", "vector", "wrappers", "sb3", "policies", "evaluation", "benchmark", "text", "notation",
-    "transcripts", "testing", "render", "core",
+    "env", "vector", "wrappers", "sb3", "policies", "evaluation", "benchmark", "splits", "text",
+    "notation", "transcripts", "testing", "render", "core",
 )  # fmt: skip
 """The modules with public functions, the most used first."""
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from solitaire_env import benchmark, evaluate
-from solitaire_env.benchmark import interquartile_mean, references, result, score, split_deals
+from solitaire_env.benchmark import WINNABLE, interquartile_mean, references, result, score, split_deals
 from solitaire_env.core.deals import RESERVED_DEALS
 from solitaire_env.evaluation import Game, summarize
 from solitaire_env.family import TEST, TRAIN
@@ -30,12 +30,15 @@ def test_every_game_has_references_and_none_is_below_random() -> None:
         assert known["best"].cards_home > known["random"].cards_home > 0, game
 
 
-def test_a_policy_wins_no_deal_beyond_those_known_to_be_winnable() -> None:
-    for game in benchmark.winnable_games():
-        known = {*split_deals("winnable", game)}
-        won = {game.deal for game in evaluate("linear", game, range(200)).games if game.won}
+@pytest.mark.parametrize("split", WINNABLE)
+def test_a_policy_wins_no_deal_beyond_those_known_to_be_winnable(split: str) -> None:
+    deals = benchmark.SPLITS[split].deals
+    for game in benchmark.winnable_games(split):
+        known = {*split_deals(split, game)}
+        assert known <= {*deals}
+        won = {game.deal for game in evaluate("linear", game, deals[:200]).games if game.won}
         assert won <= known, game
-        assert 0.5 < len(known) / 1000 <= 1
+        assert 0.5 < len(known) / len(deals) <= 1
 
 
 def test_random_scores_0_and_the_score_says_what_was_played(games: list[Game]) -> None:

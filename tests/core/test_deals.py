@@ -172,6 +172,22 @@ def test_a_reserved_deal_is_skipped() -> None:
     assert pick_deals(one, row).tolist() == pick_deals(other, row).tolist() == [SplitMix64(0).next() >> 1]
 
 
+@pytest.mark.parametrize("count", [1, 5, 1000])
+def test_chosen_deals_are_drawn_as_in_plain_python(count: int) -> None:
+    """One after another from the same stream, whether the numbers are picked or dealt."""
+    chosen = np.random.default_rng(0).integers(2**63, size=count)
+    generator = SplitMix64(77)
+    expected = [int(chosen[generator.below(count)]) for _ in range(50)]
+    streams, row = np.full(1, 77, dtype=np.uint64), np.zeros(1, dtype=np.int64)
+    assert [int(pick_deals(streams, row, chosen)[0]) for _ in range(50)] == expected
+    batch = Batch(GameSpec(SHORT), 1, chosen=chosen)
+    batch.streams[0] = 77
+    for number in expected:
+        batch.deal_next(row)
+        assert batch.deal_numbers[0] == number
+        assert [card_name(code) for code in batch.deals.orders[0].tolist()] == names(SHORT, number)
+
+
 @pytest.mark.parametrize(
     ("deal", "allowed"),
     [

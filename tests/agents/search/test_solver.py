@@ -15,7 +15,7 @@ import torch as th
 from agents import solve
 from agents.networks import MovesNetwork
 from agents.networks.player import NetworkPlayer
-from agents.policies import torch_network
+from agents.policies import make_solver, torch_network
 from agents.reports import solver_results
 from agents.search import beam, positions, solver
 from agents.search.beam import Beam, BeamResult, ValueFunction
@@ -32,6 +32,7 @@ from solitaire_env.move_features.autoplay import autoplay_safe, has_safe_moves
 from solitaire_env.notation import parse_position
 from solitaire_env.policies.linear import weights_for
 from solitaire_env.registration import step_limit
+from solitaire_env.splits import SPLITS, split_deals, winnable_games
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
 from tests.games import ALL_GAMES, FURTHER, MIXES, SAMPLED, SHORT
@@ -412,15 +413,37 @@ def test_wins_that_exceed_the_step_limit_are_named(
 def test_only_the_known_impossible_deal_of_freecell_is_unwinnable() -> None:
     """Of Microsoft's deals 1-1000 all can be won, and 11982 cannot. fc-solve wins the thousand."""
     stored = solver_results.solver_results()["freecell"]
-    assert set(stored) == {*(f"ms:{number}" for number in (*range(1, 1001), 11982)), *range(1000)}
+    microsoft = {*(f"ms:{number}" for number in (*range(1, 1001), 11982))}
+    assert {*stored} == {*microsoft, *range(1000), *SPLITS["train-winnable"].deals}
     assert {deal for deal, row in stored.items() if row.result == "unwinnable"} == {"ms:11982"}
     assert sum(row.won for row in stored.values()) >= 1965
 
 
 def test_stored_results_agree_with_fc_solve() -> None:
     """``tests/oracles/test_fc_solve.py`` runs fc-solve on these deals again."""
-    stored = solver_results.solver_results()["eights-down"]
+    results = solver_results.solver_results()["eights-down"]
+    stored = {deal: row for deal, row in results.items() if deal in range(1000)}
     theirs = {other.deal for other in read_impossible() if other.variant == get_variant("eights-down")}
     ours = {deal for deal, row in stored.items() if row.result == "unwinnable"}
     assert ours == {deal for deal in theirs if deal in range(1000)} != set()
     assert sum(row.result == "winnable" for row in stored.values()) == 1000 - len(ours)
+
+
+def test_training_deals_that_can_be_won_are_of_the_solver() -> None:
+    """Its stored results have a replayed line, within the step limit, for each of them and for no other."""
+    games = winnable_games("train-winnable")
+    assert {"klondike", "klondike-draw-3", "freecell", "busy-aces", "eights-down"} < {*games}
+    for game, results in solver_results.solver_results().items():
+        won = [deal for deal in SPLITS["train-winnable"].deals if deal in results and results[deal].won]
+        assert game not in games or won == split_deals("train-winnable", game), game
+
+
+@pytest.mark.slow
+def test_the_solver_wins_training_deals_again() -> None:
+    """The first ten of each game, by lines that are replayed."""
+    for name in winnable_games("train-winnable"):
+        variant = get_variant(name)
+        solves = make_solver(variant, "shipped", 1000)
+        for deal in split_deals("train-winnable", name)[:10]:
+            solution = solves.solve_deal(deal, seconds=60)
+            assert check_line(variant, deal, solution.line)[2], (name, deal)
