@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, ValidationInfo, field_validator
 from pydantic.dataclasses import dataclass
 
 from agents.family import FamilySpec
@@ -143,6 +143,16 @@ class TrainConfig:
     """Deals of the comparison at the end."""
     wandb: Annotated[str, Field(pattern=r"^[^/\\#?%:\x00-\x1f]{1,128}$")] | None = None
     """Weights & Biases project to which the run is sent; needs the extra wandb."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_flags(cls, value: Any, info: ValidationInfo) -> Any:
+        is_flag = cls.__dataclass_fields__[str(info.field_name)].type is bool
+        if not is_flag and any(
+            isinstance(part, bool) for part in (value if isinstance(value, list) else [value])
+        ):
+            raise ValueError("neither true nor false is allowed")
+        return value
 
     @field_validator("games", "deals", mode="before")
     @classmethod

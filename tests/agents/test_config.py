@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from agents.commands.options import parse_options
 from agents.config import TrainConfig, make_config
 from agents.reports.stored import read_abouts
 from agents.runs.config_files import dump_config, load_config
+from agents.train import Arguments
 from solitaire_env.variants import get_variant
 from tests.conftest import Refuses
 from tests.games import THE_FIVE
@@ -36,7 +39,6 @@ def test_each_trained_game_has_a_configuration_file() -> None:
 
 
 def test_values_are_converted(tmp_path: Path) -> None:
-    """YAML reads 6e-4 as text."""
     text = "busy-aces: {learning_rate: 6e-4, minutes: null, total_steps: '4096', hidden: [], build: any suit}"
     config = load_config(written(tmp_path, text))
     assert (config.learning_rate, config.minutes, config.total_steps, config.hidden) == (6e-4, None, 4096, [])
@@ -58,6 +60,57 @@ def test_network_sizes_depend_on_the_network() -> None:
     assert TrainConfig(network="mlp", hidden=[5]).network_sizes == {"hidden": [5]}
 
 
+def nested(level: str) -> str:
+    """A text whose value doubles with each line, if aliases are read."""
+    names = "abcdefghijklmnopqrstuvwxy"
+    lines = [f"  {name}: &{name} {level % (before, before, name)}" for before, name in pairwise(names)]
+    return "\n".join(["busy-aces:", "  a: &a {x: 1}", *lines])
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("total_steps: 1e6", 1_000_000),
+        ("total_steps: 12.0E+2", 1200),
+        ("total_steps: 010", 10),
+        ("total_steps: 0o17", 15),
+        ("total_steps: 0x1F", 31),
+        ("total_steps: ~", None),
+        ("total_steps: ", None),
+        ("learning_rate: 6e-4", 6e-4),
+        ("learning_rate: .5", 0.5),
+        ("minutes: !!float 7", 7.0),
+        ("seed: !!int 010", 10),
+        ("eval_deals: 10:50", "10:50"),
+        ("wandb: no", "no"),
+        ("wandb: 2001-01-01", "2001-01-01"),
+        ("wandb: 1_000", "1_000"),
+        ("wandb: '1e6'", "1e6"),
+        ("wandb: '0o17'", "0o17"),
+        ("safe_autoplay: TRUE", True),
+    ],
+)
+def test_values_are_those_of_yaml_1_2(text: str, value: object, tmp_path: Path) -> None:
+    key = text.partition(":")[0]
+    config = load_config(written(tmp_path, f"busy-aces:\n  {text}\n"))
+    assert getattr(config, key) == value and type(getattr(config, key)) is type(value)
+    assert load_config(written(tmp_path, dump_config(config))) == config
+
+
+NUMBERS = [
+    name
+    for name, about in TrainConfig.__dataclass_fields__.items()
+    if isinstance(about.default, int | float) and about.type is not bool
+]
+
+
+@pytest.mark.parametrize("key", [*NUMBERS, "total_steps", "init_linear_temperature", "hidden"])
+@pytest.mark.parametrize("text", ["true", "False", "yes", "1:30", "0b1"])
+def test_numbers_are_written_as_numbers(key: str, text: str, tmp_path: Path, refuses: Refuses) -> None:
+    path = written(tmp_path, f"busy-aces: {{{key}: {f'[{text}]' if key == 'hidden' else text}}}")
+    refuses(lambda: load_config(path), f"{path}: {key}", text.title() if text in ("true", "False") else text)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -65,9 +118,19 @@ def test_network_sizes_depend_on_the_network() -> None:
         ("", ["not a configuration", "an env id"]),
         ("busy-aces: {}\neights-down: {}", ["not a configuration"]),
         ("busy-aces: {env: eights-down}", ["not a configuration", "'env'"]),
-        ("busy-aces: {", ["not YAML", "line 1"]),
-        (b"\xff\xfe\x00", ["not YAML"]),
-        ("busy-aces: !!python/object/apply:os.getcwd []", ["not YAML", "os.getcwd"]),
+        ("busy-aces: {", ["cannot be read as YAML", "line 1"]),
+        (b"\xff\xfe\x00", ["cannot be read as YAML"]),
+        # Short texts of huge values, with and without a merge key.
+        ("a: &a [0]\nbusy-aces: {hidden: *a}", ["line 2", "alias 'a'"]),
+        ("busy-aces: {wandb: &a x, init_from: *a}", ["line 1", "alias 'a'"]),
+        (nested("{<<: [*%s, *%s], %s: 1}"), ["line 3", "alias 'a'"]),
+        (nested("[*%s, *%s, %s]"), ["line 3", "alias 'a'"]),
+        ("busy-aces: {<<: {width: 8}}", ["unknown key '<<'"]),
+        # Keys.
+        ("busy-aces:\n  minutes: 1\n  seed: 2\n  minutes: 3", ["line 4", "'minutes' is given twice"]),
+        ("busy-aces: {}\nbusy-aces: {}", ["line 2", "'busy-aces' is given twice"]),
+        ("busy-aces: {[minutes]: 1}", ["line 1", "key ['minutes']"]),
+        ("busy-aces: !!python/object/apply:os.getcwd []", ["cannot be read as YAML", "os.getcwd"]),
         ("Solitaire/BusyAce-v0: {}", ["'Solitaire/BusyAce-v0'", "Solitaire/BusyAces-v0"]),
         # Keys and types.
         ("busy-aces: {widht: 64}", ["'widht'", "width"]),
@@ -106,3 +169,14 @@ def test_invalid_configurations_are_refused(
 
 def test_unreadable_files_are_refused(tmp_path: Path, refuses: Refuses) -> None:
     refuses(lambda: load_config(tmp_path / "none.yaml"), "none.yaml", "cannot be read")
+
+
+@pytest.mark.parametrize("option", ["--total-steps", "--hidden", "--stall-limit", "--num-envs"])
+def test_whole_numbers_on_the_command_line_may_have_an_exponent(option: str) -> None:
+    def read(number: str) -> TrainConfig:
+        return parse_options([str(CONFIGS[0]), option, number], Arguments, "train").config
+
+    assert read("1.5e3") == read("1500") != load_config(CONFIGS[0])
+    for text in ("1.5", "1e999", "nan", "x"):
+        with pytest.raises(SystemExit):
+            read(text)
