@@ -8,7 +8,14 @@ from typing import Annotated, Any, Final, Literal, TypeVar, get_args, get_origin
 
 import tyro
 from tyro.conf import FlagCreatePairsOff, arg
-from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructFieldSpec, StructTypeInfo
+from tyro.constructors import (
+    ConstructorRegistry,
+    PrimitiveConstructorSpec,
+    PrimitiveTypeInfo,
+    StructConstructorSpec,
+    StructFieldSpec,
+    StructTypeInfo,
+)
 
 Options = TypeVar("Options")
 
@@ -80,9 +87,23 @@ def _default(text: str) -> str:
 
 
 def _registry() -> ConstructorRegistry:
-    """The rule of tyro for dataclasses, with our words for each option that has none of its own."""
+    """The rule of tyro for dataclasses, with our words for each option that has none of its own; the rule for
+    whole numbers.
+    """
     registry = ConstructorRegistry()
     is_inside = False
+
+    @registry.primitive_rule
+    def whole_rule(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[int] | None:
+        if info.type is not int:
+            return None
+        return PrimitiveConstructorSpec(
+            nargs=1,
+            metavar=KINDS[int],
+            instance_from_str=lambda words: _whole(words[0]),
+            is_instance=lambda value: type(value) is int,
+            str_from_instance=lambda value: [str(value)],
+        )
 
     @registry.struct_rule
     def rule(info: StructTypeInfo) -> StructConstructorSpec | None:
@@ -99,6 +120,16 @@ def _registry() -> ConstructorRegistry:
         return replace(spec, fields=tuple(map(_in_words, spec.fields)))
 
     return registry
+
+
+def _whole(text: str) -> int:
+    """A whole number, as ``1000000`` or ``1e6``."""
+    try:
+        return int(text)
+    except ValueError:
+        if float(text).is_integer():
+            return int(float(text))
+        raise
 
 
 def _in_words(field: StructFieldSpec) -> StructFieldSpec:
