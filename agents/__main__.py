@@ -4,6 +4,8 @@ import sys
 from importlib import import_module
 from typing import Final
 
+from solitaire_env.util.command_line import run_command
+
 COMMANDS: Final = {
     "dataset": ("agents.commands.dataset", "make a Minari dataset of recorded games"),
     "evaluate": ("agents.evaluate", "play numbered deals with a policy"),
@@ -20,12 +22,12 @@ COMMANDS: Final = {
 
 def main(args: list[str] | None = None) -> int:
     """Run a command; its exit status."""
-    args = list(sys.argv[1:] if args is None else args)
-    if args and args[0] in COMMANDS:
-        from agents.commands.options import run_command
+    return run_command(lambda: _run(list(sys.argv[1:] if args is None else args)))
 
-        command, rest = COMMANDS[args[0]][0], args[1:]
-        return run_command(lambda: import_module(command).main(rest))
+
+def _run(args: list[str]) -> int:
+    if args and args[0] in COMMANDS:
+        return int(import_module(COMMANDS[args[0]][0]).main(args[1:]))
     usage = "\n".join(f"  {name:<16}{what}" for name, (_, what) in COMMANDS.items())
     usage = f"usage: python -m agents COMMAND [OPTIONS]\n\n{usage}\n\nEach takes --help."
     if args in (["--help"], ["-h"]):

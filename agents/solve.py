@@ -16,7 +16,7 @@ from typing import Final
 import tyro
 
 from agents.cluster import Cluster, connect, for_workers
-from agents.commands.options import INTERRUPTED, RayAddress, run_command
+from agents.commands.options import INTERRUPTED, RayAddress
 from agents.policies import make_solver
 from agents.reports import stored
 from agents.reports.solver_results import SolverResult, read_solver_results
@@ -29,7 +29,7 @@ from solitaire_env.evaluation import game_rules, wilson_interval
 from solitaire_env.notation import action_text, parse_position
 from solitaire_env.registration import import_module_of, resolve_variant, step_limit
 from solitaire_env.splits import parse_deals
-from solitaire_env.util.command_line import parse
+from solitaire_env.util.command_line import parse, run_command
 from solitaire_env.util.files import append_text, locked, write_text
 from solitaire_env.util.progress import ProgressLine
 

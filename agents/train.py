@@ -15,10 +15,11 @@ from typing import Annotated
 import tyro
 
 from agents.cluster import connect, require_ray
-from agents.commands.options import RayAddress, next_commands, parse_options, run_command, trust_option
+from agents.commands.options import RayAddress, next_commands, parse_options, trust_option
 from agents.config import TrainConfig
 from agents.runs.folders import new_run
 from agents.runs.tracking import check_wandb, tracked
+from solitaire_env.util.command_line import run_command
 from solitaire_env.util.files import locked
 
 

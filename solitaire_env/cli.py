@@ -17,7 +17,7 @@ from solitaire_env import __version__
 from solitaire_env.core.layout import action_layout
 from solitaire_env.core.variant import HOUSE_RULES
 from solitaire_env.registration import import_module_of, resolve_variant
-from solitaire_env.util.command_line import parse
+from solitaire_env.util.command_line import parse, run_command
 from solitaire_env.util.files import write_text
 from solitaire_env.variants import VARIANTS, Variant
 
@@ -320,19 +320,12 @@ Command = List | Rules | Show | Play | Watch | Replay | Serve | Site | Perft
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run a command line (by default the program's own); the exit code."""
+    return run_command(lambda: _run(args), message="", name=PROG)
+
+
+def _run(args: Sequence[str] | None) -> int:
     if list(sys.argv[1:] if args is None else args) == ["--version"]:
         print(f"solitaire-env {__version__}")
-        return 0
-    try:
+    else:
         parse(Command, args, PROG, description=_ABOUT).run()
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has closed the pipe. The rest of the buffer must not fail at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except KeyboardInterrupt:
-        return 130
-    except (ValueError, ImportError, MemoryError, OSError) as error:
-        print(f"{PROG}: {error}", file=sys.stderr)
-        return 2
     return 0

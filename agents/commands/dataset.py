@@ -23,7 +23,6 @@ import numpy as np
 import numpy.typing as npt
 import tyro
 
-from agents.commands.options import run_command
 from agents.policies import make_solver
 from solitaire_env import Variant, __version__, env_id, load_policy
 from solitaire_env.benchmark import references
@@ -36,7 +35,7 @@ from solitaire_env.policies.policy import Policy
 from solitaire_env.registration import import_module_of, resolve_variant, step_limit
 from solitaire_env.splits import parse_deals
 from solitaire_env.util.arguments import check_choice, check_count
-from solitaire_env.util.command_line import parse
+from solitaire_env.util.command_line import parse, run_command
 from solitaire_env.util.files import write_whole
 from solitaire_env.util.messages import one_line
 from solitaire_env.util.progress import ProgressLine

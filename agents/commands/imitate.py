@@ -14,9 +14,10 @@ from typing import Annotated
 
 import tyro
 
-from agents.commands.options import next_commands, parse_options, run_command, trust_option
+from agents.commands.options import next_commands, parse_options, trust_option
 from agents.config import TrainConfig
 from agents.runs.folders import new_run
+from solitaire_env.util.command_line import run_command
 from solitaire_env.util.files import write_json
 from solitaire_env.util.progress import ProgressLine
 

@@ -16,7 +16,7 @@ import tyro
 import yaml
 from pydantic import ValidationError
 
-from agents.commands.options import INTERRUPTED, run_command
+from agents.commands.options import INTERRUPTED
 from agents.config import TrainConfig, make_config
 from agents.reports import family, stored
 from agents.reports.compare import play_policy
@@ -35,7 +35,7 @@ from solitaire_env.policies.model_files import read_card
 from solitaire_env.policies.network import KIND
 from solitaire_env.registration import env_variant
 from solitaire_env.splits import parse_deals
-from solitaire_env.util.command_line import parse
+from solitaire_env.util.command_line import parse, run_command
 from solitaire_env.util.cores import processor
 from solitaire_env.util.files import model_folder, read_json, write_text
 from solitaire_env.util.messages import shown

@@ -1,7 +1,6 @@
-"""Parsing of the options of the commands in ``agents``, and their exit status."""
+"""Parsing of the options of the commands in ``agents``."""
 
 import shlex
-import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +12,7 @@ from tyro.constructors import PrimitiveConstructorSpec
 from agents.config import RESUMABLE, ConfigError, TrainConfig, explain
 from agents.runs.config_files import import_games, load_config
 from solitaire_env.util.command_line import parse
-from solitaire_env.util.messages import not_installed, shown
+from solitaire_env.util.messages import shown
 
 Options = TypeVar("Options")
 
@@ -37,29 +36,6 @@ ABOUT_CONFIG: Final = (
 )
 INTERRUPTED: Final = "Interrupted. Stored games are kept. Run the same command to resume."
 """Message at Ctrl-C of commands that store the result of each game."""
-
-
-def run_command(run: Callable[[], int], message: str | Callable[[], str] = "Interrupted.") -> int:
-    """Run a command; its exit status.
-
-    A user's mistake is reported in a sentence instead of a trace, with status 2; Ctrl-C gives 130.
-
-    Parameters
-    ----------
-    message
-        Message at Ctrl-C, or a function that returns it.
-    """
-    try:
-        return run()
-    except ModuleNotFoundError as error:
-        print(f"error: {not_installed('this command', error.name)}", file=sys.stderr)
-        return 2
-    except (ValueError, OSError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(f"\n{message if isinstance(message, str) else message()}", file=sys.stderr)
-        return 130
 
 
 def next_commands(config: TrainConfig, run: Path, deals: str) -> list[str]:

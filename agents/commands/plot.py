@@ -10,9 +10,8 @@ from typing import Annotated
 
 import tyro
 
-from agents.commands.options import run_command
 from agents.reports.plots import plot
-from solitaire_env.util.command_line import parse
+from solitaire_env.util.command_line import parse, run_command
 
 
 @dataclass

@@ -12,7 +12,6 @@ from pathlib import Path
 import tyro
 
 from agents.commands import leaderboard
-from agents.commands.options import run_command
 from agents.config import TrainConfig
 from agents.reports.plots import read_curve
 from agents.runs.config_files import dump_config, load_config
@@ -21,7 +20,7 @@ from solitaire_env import get_variant
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.policies import shipped
 from solitaire_env.policies.model_files import CARD, WEIGHTS
-from solitaire_env.util.command_line import parse
+from solitaire_env.util.command_line import parse, run_command
 from solitaire_env.util.files import read_json, write_json, write_text
 from solitaire_env.util.messages import shown
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 
 import tyro
 
-from agents.commands.options import parse_options, run_command, trust_option
+from agents.commands.options import parse_options, trust_option
 from agents.config import ConfigError, TrainConfig
 from agents.learners.training import TrainingCallback, check_device, learn
 from agents.reports.compare import play_policy
@@ -21,6 +21,7 @@ from agents.reports.stored import HELD_OUT, STANDARD
 from agents.runs.config_files import dump_config
 from agents.runs.folders import new_run
 from solitaire_env.splits import parse_deals
+from solitaire_env.util.command_line import run_command
 from solitaire_env.util.files import locked, write_text
 from solitaire_env.util.messages import shown
 from solitaire_env.util.progress import ProgressLine

@@ -1,7 +1,6 @@
 """A game in a terminal: its board, and play by typed moves."""
 
 import contextlib
-import io
 import os
 import re
 import sys
@@ -72,8 +71,6 @@ def play(session: Session, adviser: Adviser, game: str) -> None:
     """
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401 - input() then edits lines
-    if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(errors="replace")
     print(f"{session.title}.")
     print("? lists the legal moves, h gives a hint, u takes a move back, q quits.")
     changed = True

@@ -1,6 +1,10 @@
-"""Command lines: tyro parses the options, with help in plain words."""
+"""Command lines: tyro parses the options, with help in plain words; exit status and standard streams."""
 
-from collections.abc import Sequence
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import is_dataclass, replace
 from pathlib import Path
 from types import NoneType
@@ -16,6 +20,8 @@ from tyro.constructors import (
     StructFieldSpec,
     StructTypeInfo,
 )
+
+from solitaire_env.util.messages import not_installed
 
 Options = TypeVar("Options")
 
@@ -54,6 +60,69 @@ METAVARS: Final = {
 """What the value of an option is, or its unit, by the option's name or its last word."""
 KINDS: Final = {int: "N", float: "X", str: "TEXT", Path: "FILE"}
 """What the value of any other option is, by its type."""
+CLOSED_PIPE: Final = 141
+"""Exit status if the reader of the output has closed it, as in ``| head``: that of programs in C."""
+
+
+def run_command(
+    run: Callable[[], int], message: str | Callable[[], str] = "Interrupted.", name: str = "error"
+) -> int:
+    """Run a command; its exit status.
+
+    A user's mistake is reported in a sentence instead of a trace, with status 2; Ctrl-C gives 130.
+
+    Parameters
+    ----------
+    message
+        Message at Ctrl-C, or a function that returns it; nothing is printed if it is empty.
+    name
+        What error messages begin with.
+    """
+    with standard_streams():
+        try:
+            status = run()
+            sys.stdout.flush()
+            return status
+        except KeyboardInterrupt:
+            said = message if isinstance(message, str) else message()
+            status, text = 130, f"\n{said}" if said else ""
+        except BrokenPipeError:
+            status, text = CLOSED_PIPE, ""
+        except ModuleNotFoundError as error:
+            status, text = 2, f"{name}: {not_installed('this command', error.name)}"
+        except (ValueError, ImportError, MemoryError, OSError) as error:
+            status, text = 2, f"{name}: {error}"
+        if text:
+            with suppress(OSError):
+                print(text, file=sys.stderr)
+        return status
+
+
+@contextmanager
+def standard_streams() -> Iterator[None]:
+    """Standard streams that can be used without an error: a closed one reads or writes nothing, a character
+    that the encoding lacks is written as ``?``, and output without a reader is dropped at the end.
+    """
+    with ExitStack() as restored:
+        for name in ("stdin", "stdout", "stderr"):
+            stream = getattr(sys, name)
+            if stream is None:  # the lowest free number, which is the closed one's, is the opened file's
+                mode = "r" if name == "stdin" else "w"
+                nothing = restored.enter_context(open(os.devnull, mode, encoding="utf-8"))
+                setattr(sys, name, nothing)
+                restored.callback(setattr, sys, name, None)
+            elif isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+                stream.reconfigure(errors="replace")
+                restored.callback(stream.reconfigure, errors="strict")
+        try:
+            yield
+        finally:
+            for stream in (sys.stdout, sys.stderr):
+                try:
+                    stream.flush()
+                except OSError:  # it would fail again at exit
+                    with open(os.devnull, "wb") as nowhere:
+                        os.dup2(nowhere.fileno(), stream.fileno())
 
 
 def parse(kind: Any, args: Sequence[str] | None, prog: str, **more: Any) -> Any:
@@ -61,7 +130,10 @@ def parse(kind: Any, args: Sequence[str] | None, prog: str, **more: Any) -> Any:
 
     ``--help`` and wrong options end the program. ``more`` are further arguments of ``tyro.cli``.
     """
-    return tyro.cli(kind, args=args, prog=prog, config=(FlagCreatePairsOff,), registry=_registry(), **more)
+    with standard_streams():
+        return tyro.cli(
+            kind, args=args, prog=prog, config=(FlagCreatePairsOff,), registry=_registry(), **more
+        )
 
 
 def metavar(name: str, kind: Any) -> str | None:
