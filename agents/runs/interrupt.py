@@ -1,6 +1,7 @@
 """End a training at the first Ctrl-C without losing what was learned."""
 
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +17,8 @@ class Interrupt:
 def first_interrupt(*others: signal.Signals) -> Iterator[Interrupt]:
     """Take the first Ctrl-C, and the signals ``others``, as a request to end after the current step.
 
-    A second Ctrl-C raises KeyboardInterrupt as usual. All handlers are restored at the end.
+    A second Ctrl-C raises KeyboardInterrupt as usual. All handlers are restored at the end. In another thread
+    than the main one, which receives all signals, nothing is changed.
     """
     interrupt = Interrupt()
 
@@ -24,7 +26,9 @@ def first_interrupt(*others: signal.Signals) -> Iterator[Interrupt]:
         interrupt.requested = True
         signal.signal(signal.SIGINT, before[signal.SIGINT])
 
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *others)}
+    is_main = threading.current_thread() is threading.main_thread()
+    numbers = (signal.SIGINT, *others) if is_main else ()
+    before = {number: signal.getsignal(number) for number in numbers}
     try:
         for number in before:
             signal.signal(number, request)

@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -164,6 +165,19 @@ def test_train_evaluates_all_policies(trained: tuple[Path, Outcome], tmp_path: P
     best = (run / "best_game.txt").read_text()
     home = max(game.cards_home for game in games["busy-aces-1"])
     assert f", {home} cards home, " in best and "policy: busy-aces-1" in best
+
+
+def test_training_runs_in_a_thread_and_leaves_signals_alone(tmp_path: Path) -> None:
+    outcomes: list[Outcome] = []
+    words = (config_file(tmp_path, total_steps=256), "--runs", tmp_path, "--eval-deals", "0", "--quiet")
+    thread = threading.Thread(target=lambda: outcomes.append(command(*words)))
+    thread.start()
+    while thread.is_alive():
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        thread.join(0.01)
+    assert [outcome.status for outcome in outcomes] == [0]
+    assert progress(tmp_path / "busy-aces-1")["steps"] >= 256
 
 
 @pytest.mark.slow
