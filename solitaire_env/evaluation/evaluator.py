@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from solitaire_env.core.deals import Deal, check_deal
-from solitaire_env.core.layout import Information
+from solitaire_env.core.layout import Information, Observation
 from solitaire_env.core.spec import GameSpec, Settings, check_limit
 from solitaire_env.core.variant import Build, Moves, Spaces, Variant
 from solitaire_env.evaluation.result_files import Game, ResultFile
@@ -59,6 +59,8 @@ def evaluate(
     build: Build | None = None,
     spaces: Spaces | None = None,
     moves: Moves | None = None,
+    observation: Observation | None = None,
+    information: Information | None = None,
     max_episode_steps: int | None = None,
     num_envs: int = NUM_ENVS,
     seed: int = 0,
@@ -82,6 +84,9 @@ def evaluate(
         Name of the policy in the results; its own name by default.
     build, spaces, moves
         House rules of the game.
+    observation, information
+        What a function reads: ``"cards"`` (the default) or ``"features"``, ``"player"`` (the default) or
+        ``"thoughtful"``. A policy declares it itself.
     max_episode_steps
         Step limit, in actions of the game; the registered one by default.
     num_envs
@@ -91,7 +96,7 @@ def evaluate(
         Seed of a stochastic policy: another seed gives other games on the same deals.
     results
         A JSON-lines file for the games, written as they end; deals already in it are not played again.
-        Several processes may add games of different deals to the same file.
+        Several processes with the same policy may add games of different deals to the same file.
     transcripts
         Whether to keep the games as text, readable by :func:`solitaire_env.transcripts.parse_transcript`,
         with the thoughts of a policy that explains itself. Or a folder: each text is written there as its
@@ -105,15 +110,15 @@ def evaluate(
     Raises
     ------
     ValueError
-        If a deal is named twice, the name, a limit or a seed is not allowed, or a results file holds rows of
-        another policy, game or seed.
+        If a deal is named twice, the name, a limit or a seed is not allowed, the policy declares another
+        observation, or a results file holds rows of another policy, game or seed.
     IllegalActionError
         If the policy chooses an illegal action.
     """
     variant = resolve_variant(env, build=build, spaces=spaces, moves=moves)
     limit = check_limit("max_episode_steps", max_episode_steps) or step_limit(variant)
     spec = GameSpec(variant, Settings(max_episode_steps=limit))
-    player = as_policy(policy, spec)
+    player = as_policy(policy, spec, observation=observation, information=information)
     name = check_policy_name(player.name if name is None else name)
     deals = _check_deals(variant, deals)
     seed = check_count("seed", seed)

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+from solitaire_env.core.layout import Information, Observation
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Moves, Variant
 from solitaire_env.policies.greedy import Greedy
@@ -67,14 +68,40 @@ def load_policy(name: str | Path, game: str | Variant | GameSpec, *, moves: Move
     )
 
 
-def as_policy(policy: Any, game: str | Variant | GameSpec) -> Policy:
+def as_policy(
+    policy: Any,
+    game: str | Variant | GameSpec,
+    *,
+    observation: Observation | None = None,
+    information: Information | None = None,
+) -> Policy:
     """Convert to a policy: a policy itself, a name, a folder, an SB3 model or a function.
+
+    Parameters
+    ----------
+    observation, information
+        What a function reads that does not declare it; by default ``"cards"`` and ``"player"``.
 
     Raises
     ------
     TypeError
         If it is none of these.
+    ValueError
+        If a policy declares another observation or information.
     """
+    given = {"observation": observation, "information": information}
+    needs = {name: value for name, value in given.items() if value is not None}
+    made = _as_policy(policy, game, needs)
+    for name, value in needs.items():
+        if getattr(made, name) != value:
+            raise ValueError(
+                f"{name} is {shown(value)}, but policy {made.name} reads {getattr(made, name)!r}, allowed: "
+                "that, None, or a function that declares none"
+            )
+    return made
+
+
+def _as_policy(policy: Any, game: str | Variant | GameSpec, needs: dict[str, Any]) -> Policy:
     if isinstance(policy, Policy):
         return policy
     if isinstance(policy, (str, Path)):
@@ -87,7 +114,7 @@ def as_policy(policy: Any, game: str | Variant | GameSpec) -> Policy:
             f"policy {shown(policy)} is a {kind}, "
             "allowed: a Policy, a name, a model folder, an SB3 model or a function"
         )
-    return FunctionPolicy(policy)
+    return FunctionPolicy(policy, **needs)
 
 
 def load_class(path: str) -> Callable[..., Any]:

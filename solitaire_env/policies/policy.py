@@ -112,15 +112,24 @@ class FunctionPolicy(Policy):
     What a policy declares (``moves``, ``observation``, ``stochastic``, ``explain``, ...) is read from the
     object. If it is ``stochastic`` or ``stateful``, it is called like :meth:`Policy.__call__`, otherwise with
     two arguments.
+
+    Parameters
+    ----------
+    function
+        The function.
+    needs
+        What the function does not declare itself, by name: ``observation="features"``.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+    def __init__(self, function: Callable[..., Any], **needs: Any) -> None:
+        self.function, self._needs = function, needs
         self.name = str(
             getattr(function, "name", None) or getattr(function, "__name__", None) or type(function).__name__
         )
         for attribute in _DECLARED:
             value = getattr(function, attribute, None)
+            if value is None:
+                value = needs.get(attribute)
             if value is not None:
                 setattr(self, attribute, value)
 
@@ -138,7 +147,8 @@ class FunctionPolicy(Policy):
     def fingerprint(self) -> str:
         """The fingerprint of the function."""
         given = getattr(self.function, "fingerprint", None)
-        return given if isinstance(given, str) else _fingerprint(self.function)
+        own = given if isinstance(given, str) else _fingerprint(self.function)
+        return digest([own, sorted(self._needs.items())]) if self._needs else own
 
 
 _DECLARED: Final = (

@@ -16,6 +16,7 @@ import pytest
 
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.core.deals import Deal
+from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import (
     TOP_ACTIONS,
     Game,
@@ -215,6 +216,44 @@ def test_games_equal_single_environments(name: str, wishes: dict[str, str]) -> N
         assert (game.deal, game.policy, game.env) == (deal, "Whim", name)
 
 
+@pytest.mark.parametrize(
+    "needs", [{"observation": "features"}, {"information": "thoughtful"}, {"observation": "cards"}], ids=str
+)
+def test_arguments_say_what_a_function_reads(needs: dict[str, Any]) -> None:
+    def function(observations: Any, masks: Any) -> Any:
+        seen.add((observations.dtype, observations.shape[1:]))
+        return masks.argmax(1)
+
+    seen: set[Any] = set()
+    done = evaluate(function, "klondike", range(3), **needs, max_episode_steps=20)
+    space = SolitaireEnv("klondike", **needs).observation_space
+    assert seen == {(space.dtype, space.shape)}
+    assert done.information == needs.get("information", "player")
+    plain = evaluate(function, "klondike", range(3), max_episode_steps=20)
+    assert [game.steps for game in plain.games] == [game.steps for game in done.games]
+
+
+def test_a_result_file_refuses_games_of_a_function_that_read_something_else(
+    tmp_path: Path, refuses: Refuses
+) -> None:
+    path = tmp_path / "games.jsonl"
+    run(path, first_legal, range(2))
+    refuses(lambda: run(path, first_legal, range(4), observation="features"), str(path), "fingerprint")
+
+
+@pytest.mark.parametrize(
+    "policy",
+    ["greedy", load_policy("random", BUSY_ACES), Whim(observation="cards")],
+    ids=["name", "policy", "function"],
+)
+def test_arguments_do_not_change_what_a_policy_declares(policy: Any, refuses: Refuses) -> None:
+    refuses(
+        lambda: evaluate(policy, BUSY_ACES, [0], observation="features"),
+        "observation is 'features'", "reads 'cards'",
+    )  # fmt: skip
+    assert evaluate(policy, BUSY_ACES, [0], observation="cards", max_episode_steps=5).games
+
+
 class Chance:
     """A legal action, chosen by the given random number."""
 
@@ -386,6 +425,8 @@ def test_an_illegal_action_raises_an_error(moves: str | None) -> None:
         (answers(lambda masks: [-1, -1], moves="supermove"), ["-1", "outside"]),
         (answers(lambda masks: masks.argmax(1), moves="sequence"), ["'sequence'", "'supermove'"]),
         (answers(lambda masks: masks.argmax(1), observation="pixels"), ["'pixels'", "'cards'"]),
+        (lambda: evaluate(Whim(), BUSY_ACES, [1], observation="pixels"), ["'pixels'", "'cards'"]),
+        (lambda: evaluate(Whim(), BUSY_ACES, [1], information="spy"), ["'spy'", "'player'"]),
         (lambda: evaluate(Whim(), BUSY_ACES, [1, 2, 1]), ["1 more than once"]),
         (lambda: evaluate(Whim(), BUSY_ACES, [1], build="up"), ["'up'", "same suit"]),
         (lambda: evaluate(Whim, BUSY_ACES, [1]), ["is a class", "an SB3 model or a function"]),
