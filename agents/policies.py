@@ -40,11 +40,11 @@ def load_search(name: str, spec: GameSpec, prior: str = "shipped", budget: "Budg
 def torch_network(name: str, spec: GameSpec) -> "NetworkPlayer":
     """A network in torch, for search and the solver's beams: ``shipped``, or a run or model folder."""
     from agents.runs.models import load_model
-    from solitaire_env.util.files import model_folder
+    from solitaire_env.util.files import missing_folder, model_folder
 
     folder = model_folder(network_folder(name, spec.variant.name))
     if not folder.is_dir():
-        raise ValueError(f"{name!r} is no network, allowed for search: 'shipped', a run or model folder")
+        raise ValueError(f"network {name!r} is not 'shipped', and {missing_folder(Path(name))}")
     return load_model(folder, spec, name)
 
 

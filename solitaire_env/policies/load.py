@@ -4,6 +4,7 @@ Names work the same in every command and function. In a checkout of the project,
 networks that need torch.
 """
 
+import os
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
@@ -20,6 +21,7 @@ from solitaire_env.policies.random import Random
 from solitaire_env.policies.shipped import load_shipped
 from solitaire_env.registration import resolve_variant
 from solitaire_env.util.arguments import check_kind
+from solitaire_env.util.files import missing_folder
 from solitaire_env.util.messages import not_installed, one_line, shown
 
 BUILT_IN: Final[dict[str, Callable[[GameSpec], Policy]]] = {
@@ -59,6 +61,8 @@ def load_policy(name: str | Path, game: str | Variant | GameSpec, *, moves: Move
         return _create(text, partial(_from_agents("load_search"), text), spec)
     if _is_folder(text):
         return _load_folder(Path(text), spec)
+    if isinstance(name, Path) or {"/", os.sep} & {*text}:
+        raise ValueError(missing_folder(Path(text)))
     if ":" in text:
         made = load_class(text)
         return with_moves(_create(text, made, _view_for(made, spec, moves)), moves)

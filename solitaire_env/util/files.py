@@ -6,11 +6,12 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from solitaire_env.util.messages import one_line
+from solitaire_env.util.messages import one_line, shown
 
 if sys.platform == "win32":
     import msvcrt
@@ -134,3 +135,16 @@ def model_folder(path: Path) -> Path:
     """The model folder of a run folder; other folders are returned unchanged."""
     inner = path / "model"
     return inner if inner.is_dir() else path
+
+
+def missing_folder(path: Path) -> str:
+    """The error of a policy's folder that does not exist, with those beside it that have a similar name."""
+    allowed = "allowed: a run or model folder"
+    if path.exists():
+        return f"{shown(str(path))} is a file, {allowed}"
+    names: list[str] = []
+    with contextlib.suppress(OSError):
+        names = [other.name for other in path.parent.iterdir() if other.is_dir()]
+    close = [one_line(path.parent / name) for name in get_close_matches(path.name, names)]
+    nearest = f"; closest: {', '.join(close)}" if close else ""
+    return f"folder {shown(str(path))} does not exist, {allowed}{nearest}"

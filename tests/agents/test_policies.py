@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agents.policies import make_policy
+from agents.policies import make_policy, torch_network
 from agents.reports.stored import read_rows
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import evaluate
@@ -67,3 +68,11 @@ def test_policies_play_the_stored_games(name: str) -> None:
         assert {key: getattr(played, key) for key in ("won", "cards_home", "steps", "repeated")} == {
             key: row[key] for key in ("won", "cards_home", "steps", "repeated")
         }
+
+
+def test_a_network_for_search_that_does_not_exist_is_named(tmp_path: Path, refuses: Refuses) -> None:
+    (tmp_path / "first").mkdir()
+    refuses(
+        lambda: torch_network(str(tmp_path / "fist"), BUSY_ACES),
+        "fist' does not exist", "closest: ", "first",
+    )  # fmt: skip

@@ -164,6 +164,34 @@ def test_names_that_are_no_policy_raise_an_error(name: str, words: list[str], re
     refuses(lambda: load_policy(name, get_variant("busy-aces")), *words)
 
 
+@pytest.mark.parametrize("kind", [str, Path])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (
+            "runs/busy-ace-1",
+            [
+                "folder '",
+                "runs/busy-ace-1' does not exist, allowed: a run or model folder; closest: ",
+                "runs/busy-aces-1",
+            ],
+        ),
+        ("runs/zebra", ["runs/zebra' does not exist"]),
+        ("run/busy-aces-1", ["run/busy-aces-1' does not exist"]),
+        ("runs/busy-aces-1/modell", ["runs/busy-aces-1/model"]),
+        ("runs/busy-aces-1/module:Class", ["module:Class' does not exist"]),
+        ("runs/notes.txt", ["runs/notes.txt' is a file, allowed: a run or model folder"]),
+    ],
+)
+def test_a_folder_that_does_not_exist_is_named(
+    name: str, words: list[str], kind: type, tmp_path: Path, refuses: Refuses
+) -> None:
+    (tmp_path / "runs" / "busy-aces-1" / "model").mkdir(parents=True)
+    (tmp_path / "runs" / "notes.txt").touch()
+    refuses(lambda: load_policy(kind(tmp_path / name), get_variant("busy-aces")), *words)
+    refuses(lambda: load_policy(Path("zebra"), get_variant("busy-aces")), "folder 'zebra' does not exist")
+
+
 def test_a_module_with_a_syntax_error_is_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, refuses: Refuses
 ) -> None:
