@@ -30,7 +30,7 @@ from solitaire_env.notation import action_text, parse_position
 from solitaire_env.registration import import_module_of, resolve_variant, step_limit
 from solitaire_env.splits import parse_deals
 from solitaire_env.util.command_line import parse, run_command
-from solitaire_env.util.files import append_text, locked, write_text
+from solitaire_env.util.files import append_text, locked, read_given, write_text
 from solitaire_env.util.progress import ProgressLine
 
 MAX_CHUNK: Final = 16
@@ -116,7 +116,7 @@ def solve_one(variant: Variant, a: Arguments) -> int:
 
     start: Start
     if a.position is not None:
-        start, what = parse_position(a.position.read_text(encoding="utf-8"), variant), str(a.position)
+        start, what = parse_position(read_given(a.position, "position text"), variant), str(a.position)
     else:
         [start] = parse_deals(str(a.deal))
         what = f"deal {start}"

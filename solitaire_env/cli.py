@@ -18,7 +18,7 @@ from solitaire_env.core.layout import action_layout
 from solitaire_env.core.variant import HOUSE_RULES
 from solitaire_env.registration import import_module_of, resolve_variant
 from solitaire_env.util.command_line import parse, run_command
-from solitaire_env.util.files import write_text
+from solitaire_env.util.files import read_given, write_text
 from solitaire_env.variants import VARIANTS, Variant
 
 # Modules with the engine are imported by the commands that play.
@@ -74,16 +74,8 @@ class _Start(_Game):
 
         if self.deal is not None and self.position is not None:
             raise ValueError("--deal and --position cannot be combined")
-        position = None if self.position is None else _read(self.position, "position text")
+        position = None if self.position is None else read_given(self.position, "position text")
         return new_session(self.variant(), self.deal or default, position)
-
-
-def _read(path: Path, what: str) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise ValueError(f"cannot read {str(path)!r}, {reason}; allowed: a file with {what}") from None
 
 
 # ------------------------------------------------------------------------------- list and rules
@@ -231,7 +223,7 @@ class Replay:
 
         import_module_of(self.env)
         path = self.game / "best_game.txt" if self.game.is_dir() else self.game
-        transcript = parse_transcript(_read(path, "a transcript"))
+        transcript = parse_transcript(read_given(path, "a transcript"))
         output = path.with_suffix(".html") if self.output is None else self.output
         page = replay_page(transcript)
         write_text(output, page)

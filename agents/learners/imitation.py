@@ -23,6 +23,7 @@ from solitaire_env.env import observation_space
 from solitaire_env.notation import format_position, parse_position
 from solitaire_env.transcripts import Transcript, parse_transcript
 from solitaire_env.util.cores import usable_cores
+from solitaire_env.util.files import read_text
 from solitaire_env.util.messages import one_line
 from solitaire_env.util.progress import ProgressLine
 
@@ -49,7 +50,7 @@ def read_games(paths: Sequence[Path], config: TrainConfig) -> dict[Path, Transcr
     chosen = {*config.chosen_deals.tolist()}
     for path in files:
         try:
-            games[path] = parse_transcript(path.read_text(encoding="utf-8"))
+            games[path] = parse_transcript(read_text(path))
             _check_game(games[path], config, chosen)
         except ValueError as error:
             raise ValueError(f"{path}: {one_line(error, 300)}") from None

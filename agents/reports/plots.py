@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from agents.config import TrainConfig
 from agents.runs.config_files import load_config
-from solitaire_env.util.files import write_whole
+from solitaire_env.util.files import read_text, write_whole
 from solitaire_env.util.messages import one_line
 
 COLORS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -57,8 +57,7 @@ def read_curve(run: Path, name: str = "curve.csv") -> list[dict[str, float]]:
     if not path.exists():
         return []
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
+        rows = list(csv.DictReader(read_text(path).split("\n")))
         return [{key: float(value) for key, value in row.items() if value} for row in rows]
     except (csv.Error, TypeError, ValueError) as error:
         raise ValueError(f"{path}: not a learning curve ({one_line(error)})") from None

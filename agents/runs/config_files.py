@@ -13,6 +13,7 @@ import yaml
 
 from agents.config import ConfigError, TrainConfig, make_config
 from solitaire_env.registration import import_module_of
+from solitaire_env.util.files import read_text
 from solitaire_env.util.messages import one_line, shown
 
 TAG: Final = "tag:yaml.org,2002:"
@@ -85,7 +86,7 @@ def load_config(path: Path, *, trust: bool = False) -> TrainConfig:
         The message names the file and the error.
     """
     try:
-        data = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+        data = yaml.load(read_text(path), _Loader)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
     except Exception as error:  # PyYAML raises unexpected types: IndexError for '!!int' without a number

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from solitaire_env.core.deals import Deal
-from solitaire_env.util.files import append_text, locked, write_text
+from solitaire_env.util.files import append_text, locked, read_text, write_text
 from solitaire_env.util.messages import shown
 
 
@@ -70,7 +70,7 @@ def _read_rows(path: Path) -> list[Game]:
     """The games in the lines of a results file."""
     games = []
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        lines = read_text(path).split("\n")
     except UnicodeDecodeError:
         raise ValueError(f"{path}: it is not text, allowed: JSON lines") from None
     for number, line in enumerate(lines, 1):

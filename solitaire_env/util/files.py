@@ -1,6 +1,8 @@
 """Text and JSON files, written atomically, and locks between the processes that write them."""
 
+import codecs
 import contextlib
+import io
 import json
 import os
 import sys
@@ -118,10 +120,26 @@ def write_json(path: Path, data: Any) -> None:
     write_text(path, json.dumps(data, indent=2) + "\n")
 
 
+def read_text(path: Path) -> str:
+    """A text file in UTF-8, or in UTF-16 with a byte order mark. The mark is not part of the text."""
+    data = path.read_bytes()
+    encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+    return io.TextIOWrapper(io.BytesIO(data), encoding=encoding).read()
+
+
+def read_given(path: Path, what: str) -> str:
+    """A text file that a user names; errors name it, and what it should contain."""
+    try:
+        return read_text(path)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise ValueError(f"cannot read {str(path)!r}, {reason}; allowed: a file with {what}") from None
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """The object in a JSON file; errors name the file."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_text(path))
     except OSError as error:
         raise ValueError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError) as error:
