@@ -140,7 +140,8 @@ class Play(_Start):
     """
 
     policy: str = "greedy"
-    """Policy for hints: random, greedy, linear, shipped, search, a model folder, or module:Class."""
+    """Policy for hints: random, greedy, linear, shipped, a model folder, or module:Class; in a clone of the
+    repository also search."""
     trust_model: bool = False
     """Import the module of a custom network that a model folder names, which can run any code."""
 
@@ -161,8 +162,8 @@ class Watch(_Start):
     """
 
     policy: str = "greedy"
-    """Policy that plays: random, greedy, linear, shipped, search, a model folder such as runs/busy-aces-1, or
-    module:Class."""
+    """Policy that plays: random, greedy, linear, shipped, a model folder such as runs/busy-aces-1, or
+    module:Class; in a clone of the repository also search."""
     fps: float = 4.0
     """Moves per second."""
     transcript: Path | None = None
@@ -248,7 +249,8 @@ class Serve:
     """A policy for hints and win rates besides greedy: linear, shipped, a model folder such as
     runs/busy-aces-1, or module:Class; can be repeated. By default linear and shipped."""
     solver: Annotated[str | None, arg(metavar="MODULE:CLASS")] = None
-    """Solver that decides whether a deal can be won, such as agents.search.solver:Solver."""
+    """Solver that decides whether a deal can be won; in a clone of the repository:
+    agents.search.solver:Solver."""
     trust_model: bool = False
     """Import the modules of custom networks that model folders name, which can run any code."""
 

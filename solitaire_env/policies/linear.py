@@ -1,7 +1,7 @@
 """The linear policy: the score of a legal move is a weighted sum of its features; the highest is played.
 
-The features are those of :class:`~solitaire_env.move_features.columns.MoveColumns`; ``python -m agents
-fit-linear`` finds the weights, which are stored in ``weights/linear.json``.
+The features are those of :class:`~solitaire_env.move_features.columns.MoveColumns`. In a clone of the
+repository ``python -m agents fit-linear`` finds the weights, which are stored in ``weights/linear.json``.
 """
 
 from pathlib import Path
@@ -121,7 +121,8 @@ def weights_of(spec: GameSpec) -> npt.NDArray[np.float64]:
 
 def load_linear(spec: GameSpec) -> Linear:
     """The linear policy of a game, with its stored weights; without any, with those of a similar
-    game, as in :func:`weights_for`. ``python -m agents fit-linear GAME`` finds better ones.
+    game, as in :func:`weights_for`. In a clone of the repository ``python -m agents fit-linear GAME`` finds
+    better ones.
 
     A one-card game is played with supermoves if they can be expanded to its moves.
     """

@@ -1,6 +1,6 @@
 """Policies by name: ``random``, ``greedy``, ``linear``, ``shipped``, a model folder, ``module:Class``.
 
-Names work the same in every command and function. In a checkout of the project, ``agents`` add ``search`` and
+Names work the same in every command and function. In a clone of the repository, ``agents`` add ``search`` and
 networks that need torch.
 """
 
@@ -41,7 +41,7 @@ def load_policy(name: str | Path, game: str | Variant | GameSpec, *, moves: Move
     Parameters
     ----------
     name
-        One of :data:`BUILT_IN`, in a checkout ``search``, a run or model folder, or ``module:Class``, which
+        One of :data:`BUILT_IN`, in a clone ``search``, a run or model folder, or ``module:Class``, which
         is called with the game as a :class:`GameSpec`.
     game
         An id, a variant's name, a variant or a spec.
@@ -67,8 +67,8 @@ def load_policy(name: str | Path, game: str | Variant | GameSpec, *, moves: Move
         made = load_class(text)
         return with_moves(_create(text, made, _view_for(made, spec, moves)), moves)
     raise ValueError(
-        f"unknown policy {shown(text)}, allowed: {', '.join(BUILT_IN)}, search, a run or model folder, or "
-        "module:Class"
+        f"unknown policy {shown(text)}, allowed: {', '.join(BUILT_IN)}, a run or model folder, or "
+        "module:Class; in a clone of the repository also search"
     )
 
 
@@ -168,7 +168,7 @@ def _from_agents(function: str) -> Callable[..., Any]:
 
     def call(*args: Any) -> Any:
         if not AGENTS.is_file():
-            raise ValueError("search and networks in torch need the folder 'agents' of a checkout")
+            raise ValueError("search and networks in torch need a clone of the repository, with its agents/")
         try:
             return getattr(import_module("agents.policies"), function)(*args)
         except ModuleNotFoundError as error:

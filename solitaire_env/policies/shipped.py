@@ -36,5 +36,5 @@ def load_shipped(spec: GameSpec) -> Policy:
             return load_network(SHIPPED / game, spec, "shipped")
     raise ValueError(
         f"policy 'shipped' has no network for this game, only for {', '.join(games) or 'none yet'}; "
-        "train one with: python -m agents.train CONFIG"
+        "train one in a clone of the repository: python -m agents.train CONFIG"
     )

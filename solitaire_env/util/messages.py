@@ -54,9 +54,12 @@ def one_of_many(value: object, names: Mapping[str, str], what: str) -> str:
     return f"allowed: one of the {count} {what} that python -m solitaire_env list shows{nearest}"
 
 
-def not_installed(what: str, package: str | None, extra: str = "train") -> str:
-    """The error of a missing package, with the command that installs it in a clone of the project."""
-    return f"{what} needs {package}, which is not installed: pip install -e '.[{extra}]'"
+def not_installed(what: str, package: str | None) -> str:
+    """The error of a missing package, with the command that installs it in a clone of the repository."""
+    return (
+        f"{what} needs {package}, which is not installed; in a clone of the repository: "
+        "pip install -e '.[train]'"
+    )
 
 
 def quiet() -> bool:

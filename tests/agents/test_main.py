@@ -63,4 +63,5 @@ def test_a_missing_package_is_named_with_its_extra(package: str, command: str, t
     )  # fmt: skip
     assert done.returncode == 2 and not done.stdout
     [error] = done.stderr.splitlines()
-    assert f"needs {package}, which is not installed: pip install -e '.[train]'" in error
+    assert f"needs {package}, which is not installed; in a clone" in error
+    assert error.endswith("pip install -e '.[train]'")

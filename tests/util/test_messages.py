@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import io
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from solitaire_env.util import messages
 from solitaire_env.util.messages import one_line, say, shown
 from tests.damage import ODD_VALUES
 
@@ -48,3 +52,29 @@ def test_a_notice_without_stderr_raises_no_error(stderr: str | None, monkeypatch
     monkeypatch.setenv("SOLITAIRE_ENV_QUIET", "0")
     monkeypatch.setattr(sys, "stderr", closed if stderr else None)
     say("compiling")
+
+
+def texts_of(path: Path) -> list[str]:
+    """The texts in a module, also its docstrings; of an f-string, the parts that do not change."""
+    nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    formatted = [node.values for node in nodes if isinstance(node, ast.JoinedStr)]
+    parts = {part for values in formatted for part in values}
+    plain = [[node] for node in nodes if isinstance(node, ast.Constant) and node not in parts]
+    return [
+        "".join(str(part.value) for part in values if isinstance(part, ast.Constant))
+        for values in (*formatted, *plain)
+    ]
+
+
+def test_advice_that_needs_a_clone_says_so() -> None:
+    """An installed package has neither ``agents`` nor a Makefile."""
+    package = Path(messages.__file__).parents[1]
+    needs_a_clone = re.compile(r"python\s+-m\s+agents|\bagents\.\w+\.|`make |pip install -e")
+    advice = [text for path in package.rglob("*.py") for text in texts_of(path) if needs_a_clone.search(text)]
+    # The library of kernels is built in a clone only.
+    advice = [text for text in advice if "what the builder needs" not in text]
+    assert len(advice) > 5
+    assert [text for text in advice if not re.search(r"\bclone\b|\bcheckout\b", text)] == []
+    # A package that the installed one can use is installed with its name.
+    advice = [text for path in package.rglob("*.py") for text in texts_of(path) if "pip install" in text]
+    assert all("solitaire-env[" in text or "-e '.[" in text for text in advice)
