@@ -139,8 +139,9 @@ class TrainConfig:
     """Minutes between checkpoints."""
     held_out_deals: str | None = "20000:20500"
     """Deals for choosing the best network of the second half of the training; null: keep the last network."""
-    eval_deals: str = "0:1000"
-    """Deals of the comparison at the end."""
+    eval_deals: str | None = None
+    """Deals of the comparison at the end; null: as many of 0:1000, from the first, as the network plays in a
+    quarter of the training's time (with "Solitaire/Family-v0" 0:20 of each game)."""
     wandb: Annotated[str, Field(pattern=r"^[^/\\#?%:\x00-\x1f]{1,128}$")] | None = None
     """Weights & Biases project to which the run is sent; needs the extra wandb."""
 
@@ -164,9 +165,9 @@ class TrainConfig:
         for error in _conflicts(self):
             raise ValueError(error)
         self.variants  # noqa: B018 - refuses unknown ids and impossible rules
-        parse_deals(self.eval_deals)
-        if self.held_out_deals is not None:
-            parse_deals(self.held_out_deals)
+        for deals in (self.eval_deals, self.held_out_deals):
+            if deals is not None:
+                parse_deals(deals)
         self.chosen_deals  # noqa: B018 - refuses reserved deals
 
     @property

@@ -86,9 +86,10 @@ class Progress:
         """The progress line."""
         share, total = self.share, self.config.total_steps
         done = f"{self.steps / 1e6:.2f}" + (f" of {total / 1e6:.2f}" if total else "")
-        won = "no game has ended yet"
-        if rates is not None:
-            won = f"won {100 * rates.won:.1f} %, cards home {rates.home:.1f}"
+        won = f"{self.games:,} games have ended"
+        # The first games that end are the short ones, which are lost.
+        if rates is not None and self.games >= self.config.num_envs:
+            won = f"{self.games:,} games, won {100 * rates.won:.1f} %, cards home {rates.home:.1f}"
         left = f"{clock(self.seconds * (1 - share) / share)} left" if share > 0.01 else "starting"
         return f"training {bar(share)} {done} M steps, {self.speed:,.0f}/s, {won}, {left}"
 

@@ -1,12 +1,15 @@
 """Comparison of a trained policy with the policies that need no training, on the same deals."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from agents.cluster import Cluster
 from agents.config import TrainConfig
 from agents.policies import make_policy
 from agents.reports.on_cluster import play_on
+from agents.reports.plots import read_curve
+from agents.reports.stored import deals_text
 from agents.reports.tables import summary_table
 from agents.runs.config_files import load_config
 from agents.runs.folders import BASELINES, history_of, policy_name
@@ -16,9 +19,14 @@ from solitaire_env.benchmark import result, score, split_of
 from solitaire_env.evaluation import Evaluation, Game, Summary, evaluate, mcnemar
 from solitaire_env.evaluation.runner import NUM_ENVS, Runner
 from solitaire_env.policies.linear import has_weights
-from solitaire_env.splits import parse_deals
+from solitaire_env.splits import STANDARD, parse_deals
 from solitaire_env.util.files import write_json, write_text
 from solitaire_env.util.progress import ProgressLine, bar
+
+FIRST: Final = 50
+"""Number of deals whose time says how many deals are played if a configuration names none."""
+TIME_SHARE: Final = 0.25
+"""Share of the training's time in which the network may play them."""
 
 
 def play_policy(
@@ -26,8 +34,9 @@ def play_policy(
     transcripts: bool | Path = False, trust_model: bool = False, num_envs: int = NUM_ENVS,
     prior: str = "shipped", budget: Budget | None = None, cluster: Cluster | None = None,
 ) -> Evaluation:  # fmt: skip
-    """Evaluate a named policy on a configuration's game and deals. ``label`` is its name in the results,
-    ``prior`` and ``budget`` are for ``search``, ``cluster``, if given, plays the games.
+    """Evaluate a named policy on a configuration's game and deals, by default the standard ones. ``label`` is
+    its name in the results, ``prior`` and ``budget`` are for ``search``, ``cluster``, if given, plays the
+    games.
     """
     spec, moves = config.played_game
     options: dict[str, Any] = {"moves": moves, "trust_model": trust_model, "prior": prior, "budget": budget}
@@ -48,7 +57,7 @@ def play_policy(
     done = evaluate(
         policy,
         spec.variant,
-        parse_deals(config.eval_deals),
+        STANDARD if config.eval_deals is None else parse_deals(config.eval_deals),
         name=label,
         results=results,
         transcripts=transcripts,
@@ -75,6 +84,14 @@ def _sentence(own: str, trained: Summary, name: str, rival: Summary, p: float) -
     )
 
 
+def affordable_deals(seconds: float, run: Path) -> str:
+    """The standard deals that fit in a share of the training's time, if the first few took ``seconds``."""
+    curve = read_curve(run)
+    budget = TIME_SHARE * 60 * curve[-1]["minutes"] if curve else 0.0
+    count = FIRST * int(budget / max(seconds, 1e-9))
+    return deals_text(STANDARD[: max(FIRST, count)])
+
+
 def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
     """Evaluate the run's policy and the baselines; write the games, the best one and the score; return the
     table.
@@ -82,42 +99,51 @@ def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
     line = ProgressLine(quiet)
     folder = run / "evaluation"
     folder.mkdir(exist_ok=True)
-    rows: list[tuple[str, str, Summary]] = []
-    evaluations = {}
     spec, _ = config.played_game
     own = policy_name(run)
     rivals = [name for name in BASELINES if name != "linear" or has_weights(spec)]
-    for label in (*rivals, own):
-        results = folder / f"{label}.jsonl"
-        # After more training the policy differs from that of the last evaluation.
-        results.unlink(missing_ok=True)
+    labels = [*rivals, own]
+    for label in labels:  # after more training the policy differs from that of the last evaluation
+        (folder / f"{label}.jsonl").unlink(missing_ok=True)
+
+    def play(label: str, config: TrainConfig) -> Evaluation:
+        """Games that are in the file of results are not played again."""
         name = str(run.absolute()) if label == own else label
-        evaluations[label] = done = play_policy(
-            name, config, results, line, label=label, transcripts=label == own
-        )
-        rows.append((label, done.games[0].moves, done.summary))
+        results = folder / f"{label}.jsonl"
+        return play_policy(name, config, results, line, label=label, transcripts=label == own)
+
+    note, transcripts = "", {}
+    if config.eval_deals is None:
+        first = play(own, replace(config, eval_deals=deals_text(STANDARD[:FIRST])))
+        transcripts = first.transcripts
+        config = replace(config, eval_deals=affordable_deals(first.seconds, run))
+        if config.eval_deals != deals_text(STANDARD):
+            note = (
+                f"\n\nAfter a short training few deals are played, about as many as {own} plays in a quarter "
+                f"of the training's time; --eval-deals {deals_text(STANDARD)} plays all."
+            )
+    evaluations = {label: play(label, config) for label in labels}
     trained = evaluations[own]
+    transcripts |= trained.transcripts
     best = best_game(trained)
-    seen = count_trained_on(config, run)
+    seen = count_trained_on(config, run, str(config.eval_deals))
     scored = score(trained.games, split_of(trained.games), trained.information)
     write_json(run / "score.json", {**result(scored), "trained_on": seen})
-    write_text(run / "best_game.txt", trained.transcripts[best.deal])
+    write_text(run / "best_game.txt", transcripts[best.deal])
     rival = max(rivals, key=lambda name: evaluations[name].summary.wins)
     only_trained, only_rival, p = mcnemar(trained.games, evaluations[rival].games)
-    table = summary_table(rows)
+    table = summary_table([(label, done.games[0].moves, done.summary) for label, done in evaluations.items()])
     write_text(run / "evaluation.txt", table + "\n")
     return (
         f"\n{env_id(config.variant)}, deals {config.eval_deals}, intervals of 95 %\n\n{table}\n\n"
         f"{_sentence(own, trained.summary, rival, evaluations[rival].summary, p)}\n"
-        f"Deals that only {own} won: {only_trained}, only {rival}: {only_rival}.{warning_of(seen)}"
+        f"Deals that only {own} won: {only_trained}, only {rival}: {only_rival}.{note}{warning_of(seen)}"
     )
 
 
-def count_trained_on(config: TrainConfig, run: Path) -> int:
-    """The number of evaluation deals that were chosen for the training of a run, or of one that it started
-    from.
-    """
-    played = {*parse_deals(config.eval_deals)}
+def count_trained_on(config: TrainConfig, run: Path, deals: str) -> int:
+    """The number of these deals that were chosen for the training of a run, or of one that it started from."""
+    played = {*parse_deals(deals)}
     earlier = [record / "config.yaml" for record in history_of(run)]
     configs = [config, *(load_config(path) for path in earlier if path.is_file())]
     return len(played & {deal for one in configs for deal in one.chosen_deals.tolist()})

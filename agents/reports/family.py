@@ -24,6 +24,8 @@ NETWORK: Final = "network"
 """Name of the trained network in the rows."""
 POLICIES: Final = (NETWORK, "greedy", "random")
 """The policies that play every game."""
+DEALS: Final = "0:20"
+"""Deals of each game if a configuration names none."""
 SPECIALISTS: Final = "shipped"
 """The policy that has its own network for each of some games."""
 
@@ -123,18 +125,19 @@ def compare_family(config: TrainConfig, run: Path, *, quiet: bool) -> str:
     """Evaluate the network of a run and the baselines on the games of its training; return the table."""
     line = ProgressLine(quiet)
     games = [(spec.variant, moves) for spec, moves in config.played_games]
+    deals = config.eval_deals or DEALS
     rows = {
         name: play_games(
-            str(run.absolute()) if name == NETWORK else name, games, config.eval_deals,
+            str(run.absolute()) if name == NETWORK else name, games, deals,
             run / "evaluation" / f"{name}.rows", line, name=name,
         )
         for name in POLICIES
     }  # fmt: skip
     names = [variant.name for variant, _ in games]
     tables = means_table(rows, names), games_table(rows, names)
-    text = "\n\n".join((f"Deals {config.eval_deals} of each game", *tables))
+    text = "\n\n".join((f"Deals {deals} of each game", *tables))
     write_text(run / "evaluation.txt", text + "\n")
-    return text + warning_of(count_trained_on(config, run))
+    return text + warning_of(count_trained_on(config, run, deals))
 
 
 # --------------------------------------------------------------------------------------- tables

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch as th
 
 from agents.config import TrainConfig, make_config
+from agents.learners.progress import Progress, Rates
 from agents.networks import NETWORKS
-from agents.reports.compare import compare
+from agents.reports import compare as compare_module
+from agents.reports.compare import affordable_deals, compare
 from agents.runs.folders import policy_name
 from agents.runs.models import save_model
 from solitaire_env.evaluation import read_games
@@ -22,6 +25,17 @@ def config() -> TrainConfig:
     return make_config({"env": "eights-down", **values}, "test")
 
 
+def write_model(config: TrainConfig, run: Path) -> None:
+    th.manual_seed(0)
+    network = NETWORKS["moves"](config.game, **config.network_sizes)
+    save_model(run / "model", network, config.game, kind="moves", sizes=config.network_sizes, steps=0)
+
+
+def write_minutes(run: Path, minutes: float) -> None:
+    run.mkdir(exist_ok=True)
+    (run / "curve.csv").write_text(f"steps,minutes\n1,{minutes / 2}\n2,{minutes}\n")
+
+
 @pytest.mark.parametrize("name", ["greedy", "linear", "mine"])
 def test_a_run_named_like_a_baseline_has_its_own_row(
     name: str, config: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -29,9 +43,7 @@ def test_a_run_named_like_a_baseline_has_its_own_row(
     """Also if the run's relative path equals the name of a policy."""
     monkeypatch.chdir(tmp_path)
     run = Path(name)
-    th.manual_seed(0)
-    network = NETWORKS["moves"](config.game, **config.network_sizes)
-    save_model(run / "model", network, config.game, kind="moves", sizes=config.network_sizes, steps=0)
+    write_model(config, run)
     table = compare(config, run, quiet=True)
     own = policy_name(run)
     assert own == ("mine" if name == "mine" else f"run-{name}")
@@ -42,3 +54,54 @@ def test_a_run_named_like_a_baseline_has_its_own_row(
     assert "Warning" not in table and json.loads((run / "score.json").read_text())["trained_on"] == 0
     assert played[own] != played["greedy"]
     assert (run / "best_game.txt").is_file()
+
+
+@pytest.mark.parametrize(
+    ("minutes", "seconds", "deals"),
+    [
+        (0.0, 1.0, "0:50"),
+        (1.0, 21.0, "0:50"),
+        (1.0, 7.0, "0:100"),
+        (5.0, 7.0, "0:500"),
+        (60.0, 7.0, "0:1000"),
+        (1.0, 0.0, "0:1000"),
+    ],
+)
+def test_the_comparison_takes_a_share_of_the_training(
+    minutes: float, seconds: float, deals: str, tmp_path: Path
+) -> None:
+    write_minutes(tmp_path, minutes)
+    assert affordable_deals(seconds, tmp_path) == deals
+
+
+def test_without_a_learning_curve_few_deals_are_played(tmp_path: Path) -> None:
+    assert affordable_deals(1.0, tmp_path) == "0:50"
+
+
+@pytest.mark.parametrize(
+    ("minutes", "given", "deals"), [(0.0, None, 3), (1e6, None, 8), (0.0, "0:5", 5), (1e6, "0:5", 5)]
+)
+def test_the_deals_of_a_comparison_fit_the_training_unless_they_are_given(
+    minutes: float, given: str | None, deals: int, config: TrainConfig, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(compare_module, "FIRST", 3)
+    monkeypatch.setattr(compare_module, "STANDARD", range(8))
+    write_model(config, tmp_path / "run")
+    write_minutes(tmp_path / "run", minutes)
+    table = compare(replace(config, eval_deals=given), tmp_path / "run", quiet=True)
+    for path in (tmp_path / "run" / "evaluation").iterdir():
+        assert [game.deal for game in read_games(path)] == [*range(deals)], path
+    assert f"deals 0:{deals}," in table
+    assert ("--eval-deals 0:8 plays all" in table) is (deals == 3)
+    assert (tmp_path / "run" / "best_game.txt").is_file()
+
+
+@pytest.mark.parametrize("ended", [0, 7, 8, 2000])
+def test_the_progress_line_has_no_rate_until_enough_games_have_ended(
+    ended: int, config: TrainConfig, tmp_path: Path
+) -> None:
+    progress = Progress(replace(config, num_envs=8), tmp_path, games=ended)
+    text = progress.text(Rates(0.5, 40.0, 100.0) if ended else None)
+    assert f"{ended:,} games" in text
+    assert ("won 50.0 %, cards home 40.0" in text) is (ended >= 8)
