@@ -28,14 +28,14 @@ from solitaire_env.notation import action_text, parse_position
 from solitaire_env.policies.shipped import shipped_games
 from solitaire_env.registration import STEPS_PER_CARD, env_id, step_limit
 from solitaire_env.render.picture import TABLE, render_rgb
-from solitaire_env.variants import VARIANTS, WORRIES, Variant
+from solitaire_env.variants import VARIANTS, WORRIES, Variant, grouped
 
 DOCS: Final = Path(__file__).parent
 REFERENCE: Final = DOCS / "reference"
 GAMES: Final = REFERENCE / "games"
 
 GAMES_PAGE: Final = """\
-<!-- Written by `python -m docs.generate` from the variants. -->
+<!-- Written by `python -m docs.generate` from the variants and the stored results. -->
 
 # The games
 
@@ -47,7 +47,10 @@ was compared: see [how the rules are tested](../explanation/correctness.md).
 One-card games take `moves="supermove"`: the same game with
 [more actions](positions-and-actions.md#supermoves). The step limit is {steps} steps a card.
 
-{table}
+The id is that of `gymnasium.make("solitaire_env:ID")`. The last column says how many of its deals the best
+stored player wins that does not know the order of the stock; the page of a game names that player.
+
+{tables}
 
 ```{{toctree}}
 :glob:
@@ -117,16 +120,24 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], texts: int) -> 
 
 
 def games_page() -> str:
-    """``reference/games.md``: the names and sizes of all games."""
-    rows = (
-        [v.title, f"`{v.name}`", v.decks, v.piles, v.cells, v.stock, action_layout(v).size] for v in VARIANTS
+    """``reference/games.md``: the names, ids, sizes and best results of all games."""
+    head = ["game", "name", "id", "decks", "tableau piles", "cells", "stock", "actions", "best result"]
+    tables = (
+        f"## {group}\n\n{table(head, map(_game_row, games), texts=3)}" for group, games in grouped().items()
     )
     return GAMES_PAGE.format(
         count=len(VARIANTS),
         worries=sum(WORRIES in variant.differs for variant in VARIANTS),
         steps=STEPS_PER_CARD,
-        table=table(["game", "name", "decks", "tableau piles", "cells", "stock", "actions"], rows, texts=2),
+        tables="\n\n".join(tables),
     )
+
+
+def _game_row(v: Variant) -> list[object]:
+    best = references(v).get("best")
+    sizes = [v.decks, v.piles, v.cells, v.stock, action_layout(v).size]
+    won = "-" if best is None else f"{100 * best.win_rate:.1f} %"
+    return [v.title, f"`{v.name}`", f"`{env_id(v)}`", *sizes, won]
 
 
 def game_page(variant: Variant) -> str:

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from tyro.conf import Positional, UseAppendAction, arg
 
 from solitaire_env import __version__
-from solitaire_env.core.layout import action_layout
 from solitaire_env.core.variant import HOUSE_RULES
-from solitaire_env.registration import import_module_of, resolve_variant
+from solitaire_env.registration import env_id, import_module_of, resolve_variant
 from solitaire_env.util.command_line import parse, run_command
 from solitaire_env.util.files import read_given, write_text
-from solitaire_env.variants import VARIANTS, Variant
+from solitaire_env.variants import VARIANTS, Variant, grouped
 
 # Modules with the engine are imported by the commands that play.
 if TYPE_CHECKING:
@@ -83,20 +82,39 @@ class _Start(_Game):
 
 @dataclass(frozen=True)
 class List:
-    """List the games and their sizes."""
+    """List the games by their best-known relatives: names, ids, sizes, and the best stored result."""
 
     def run(self) -> None:
-        rows = ((v.name, v.title, v.decks, v.piles, v.cells or None, action_layout(v).size) for v in VARIANTS)
-        print_table(("name", "title", "decks", "piles", "cells", "actions"), rows, texts=2)
+        from solitaire_env.benchmark import references
+
+        rows: list[Sequence[object]] = []
+        for group, variants in grouped().items():
+            rows.append(f"\n{group}\n")
+            for v in variants:
+                best = references(v).get("best")
+                won = None if best is None else f"{100 * best.win_rate:.1f}"
+                rows.append((v.name, env_id(v).partition("/")[2], v.decks, v.piles, v.cells or None, won))
+        print_table(("name", "id", "decks", "piles", "cells", "won %"), rows, texts=2)
+        print('\nid: gymnasium.make("solitaire_env:Solitaire/ID")')
+        print("won: by the best stored player that does not know the order of the stock")
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[object]], texts: int = 1) -> None:
-    """Print a table whose columns after the first ``texts`` are right-aligned."""
-    lines = [head, *(["-" if entry is None else str(entry) for entry in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    """Print a table whose columns after the first ``texts`` are right-aligned; a row that is a text is a
+    heading.
+    """
+    lines = [
+        row if isinstance(row, str) else ["-" if entry is None else str(entry) for entry in row]
+        for row in (head, *rows)
+    ]
+    columns = zip(*(line for line in lines if not isinstance(line, str)), strict=True)
+    widths = [max(map(len, column)) for column in columns]
     for line in lines:
-        cells = [*map(str.ljust, line[:texts], widths), *map(str.rjust, line[texts:], widths[texts:])]
-        print("  ".join(cells).rstrip())
+        if isinstance(line, str):
+            print(line)
+        else:
+            cells = [*map(str.ljust, line[:texts], widths), *map(str.rjust, line[texts:], widths[texts:])]
+            print("  ".join(cells).rstrip())
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ Legal moves are defined in :mod:`solitaire_env.core.rules`.
 The rules are those of PySolFC, except for what ``differs`` lists.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from solitaire_env.util.arguments import check_kind
 from solitaire_env.util.messages import one_of_many, shown
 
 __all__ = [
+    "GROUPS",
     "VARIANTS",
     "WORRIES",
     "Build",
@@ -22,6 +24,7 @@ __all__ = [
     "Variant",
     "add_variant",
     "get_variant",
+    "grouped",
     "known_variants",
     "variant_from_dict",
     "variant_to_dict",
@@ -301,6 +304,24 @@ VARIANTS: Final[tuple[Variant, ...]] = (
     ),
 )  # fmt: skip
 """The published games."""
+
+GROUPS: Final[dict[str, Callable[[Variant], bool]]] = {
+    "klondike": lambda v: v.worrying_back or (v.decks == 1 and v.hides_cards),
+    "freecell": lambda v: not v.stock,
+    "forty-thieves": lambda v: True,
+}
+"""The name of the best-known game of each group, and the rule of its relatives; the first that applies."""
+
+
+def grouped() -> dict[str, list[Variant]]:
+    """The published games by group: the game that gives the group its name, then its relatives by title."""
+    groups: dict[str, list[Variant]] = {name: [] for name in GROUPS}
+    for variant in VARIANTS:
+        groups[next(name for name, applies in GROUPS.items() if applies(variant))].append(variant)
+    return {
+        f"{get_variant(name).title} and relatives": sorted(group, key=lambda v: (v.name != name, v.title))
+        for name, group in groups.items()
+    }
 
 
 _ADDED: dict[str, Variant] = {}

@@ -13,10 +13,12 @@ import pytest
 
 import solitaire_env
 from solitaire_env import cli
-from solitaire_env.core.layout import action_layout
+from solitaire_env.benchmark import references
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import Move, parse_position
+from solitaire_env.registration import env_id
 from solitaire_env.render.ansi import WASTE_SHOWN, render_ansi
+from solitaire_env.variants import grouped
 from tests.games import ONE_PER_RULE, PUBLISHED
 
 ALMOST_WON = """variant: eights-down
@@ -97,13 +99,19 @@ def last_position(out: str, **options: Any) -> str:
 # ------------------------------------------------------------------------------- list and rules
 
 
-def test_list_prints_a_table(screen: Screen) -> None:
-    head, *lines = screen("list").splitlines()
+def test_list_prints_a_table_of_groups(screen: Screen) -> None:
+    lines = screen("list").splitlines()
     assert all(len(line) <= 80 for line in lines)
-    assert head.split() == ["name", "title", "decks", "piles", "cells", "actions"]
-    for line, variant in zip(lines, PUBLISHED.values(), strict=True):
-        sizes = [variant.decks, variant.piles, variant.cells or "-", action_layout(variant).size]
-        assert line.split() == [variant.name, *variant.title.split(), *map(str, sizes)]
+    assert lines[0].split() == ["name", "id", "decks", "piles", "cells", "won", "%"]
+    rows = {line.split()[0]: line.split() for line in lines if "-v0" in line}
+    listed = [variant.name for variants in grouped().values() for variant in variants]
+    assert [*rows] == listed and sorted(listed) == sorted(PUBLISHED)
+    for name, variant in PUBLISHED.items():
+        best = references(variant).get("best")
+        won = "-" if best is None else f"{100 * best.win_rate:.1f}"
+        sizes = [variant.decks, variant.piles, variant.cells or "-"]
+        assert rows[name] == [name, env_id(variant).removeprefix("Solitaire/"), *map(str, sizes), won]
+    assert [line for line in lines if line in grouped()] == [*grouped()]
 
 
 def test_rules_prints_the_rules_and_their_options(screen: Screen) -> None:

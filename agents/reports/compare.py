@@ -142,7 +142,7 @@ def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
 
 
 def count_trained_on(config: TrainConfig, run: Path, deals: str) -> int:
-    """The number of these deals that were chosen for the training of a run, or of one that it started from."""
+    """The number of deals that were chosen for the training of a run, or of one that it started from."""
     played = {*parse_deals(deals)}
     earlier = [record / "config.yaml" for record in history_of(run)]
     configs = [config, *(load_config(path) for path in earlier if path.is_file())]

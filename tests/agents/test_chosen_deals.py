@@ -101,7 +101,7 @@ def test_deals_of_earlier_trainings_count_as_trained_on(
     if before is not None:
         (tmp_path / "history" / "1").mkdir(parents=True)
         (tmp_path / "history" / "1" / "config.yaml").write_text(dump_config(config_of(deals=before)))
-    assert count_trained_on(config, tmp_path) == seen
+    assert count_trained_on(config, tmp_path, str(config.eval_deals)) == seen
 
 
 def test_a_family_is_warned_of_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

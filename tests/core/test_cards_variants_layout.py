@@ -25,7 +25,15 @@ from solitaire_env.core.cards import (
 from solitaire_env.core.layout import Information, observation_layout
 from solitaire_env.core.observations import cards_high
 from solitaire_env.util.messages import shown
-from solitaire_env.variants import VARIANTS, Variant, get_variant, variant_from_dict, variant_to_dict
+from solitaire_env.variants import (
+    GROUPS,
+    VARIANTS,
+    Variant,
+    get_variant,
+    grouped,
+    variant_from_dict,
+    variant_to_dict,
+)
 from tests.conftest import Refuses
 from tests.damage import DAMAGE, damaged_records, read_or_refused
 from tests.games import ALL_GAMES, FURTHER, THE_FIVE
@@ -239,3 +247,28 @@ def test_an_embedding_of_all_codes_fits_every_observation(information: Informati
     """Of a face-down card that is shown, of counts, of every game."""
     highest = max(int(cards_high(variant, information).max()) for variant in ALL_GAMES.values())
     assert highest < NUM_CODES == 128
+
+
+def test_each_group_begins_with_the_game_that_names_it() -> None:
+    groups = grouped()
+    assert [(title, variants[0].title) for title, variants in groups.items()] == [
+        (f"{get_variant(name).title} and relatives", get_variant(name).title) for name in GROUPS
+    ]
+    for variants in groups.values():
+        titles = [variant.title for variant in variants[1:]]
+        assert titles == sorted(titles) and titles
+    listed = [variant for variants in groups.values() for variant in variants]
+    assert len(listed) == len(VARIANTS) and {*listed} == {*VARIANTS}
+
+
+@pytest.mark.parametrize(
+    ("group", "relatives"),
+    [
+        ("klondike", {"westcliff", "yukon", "double-klondike", "whitehead"}),
+        ("freecell", {"eights-down", "freecell-no-cells", "penguin", "big-cell"}),
+        ("forty-thieves", {"squadron", "single-rail", "interchange", "zebra", "pluto"}),
+    ],
+)
+def test_relatives_are_in_the_group_of_their_rules(group: str, relatives: set[str]) -> None:
+    variants = grouped()[f"{get_variant(group).title} and relatives"]
+    assert relatives <= {variant.name for variant in variants}
