@@ -55,6 +55,7 @@ myst_heading_anchors = 4
 os.environ["SPHINX_APIDOC_OPTIONS"] = "members,ignore-module-all"  # packages ignore apidoc_automodule_options
 apidoc_module_first = True
 apidoc_max_depth = 1
+apidoc_separate_modules = True  # otherwise a page holds all modules of a package
 COMMANDS = [f"../agents/{name}" for name in ("commands", "evaluate.py", "solve.py", "train.py")]
 apidoc_modules = [
     {"path": path, "destination": f"reference/api/{path[3:]}", "exclude_patterns": left_out}

@@ -246,7 +246,7 @@ MODULES: Final = (
 def public_names_page() -> str:
     """``reference/public-names.md``: what a program imports, and what it is."""
     names = (
-        [f"`{name}`", _first_sentence(getattr(solitaire_env, name))]
+        [_link(name, getattr(solitaire_env, name)), _first_sentence(getattr(solitaire_env, name))]
         for name in solitaire_env.__all__
         if name != "VARIANTS"
     )
@@ -261,6 +261,11 @@ def public_names_page() -> str:
         package=table(["name", "what it is"], [["`VARIANTS`", "All published games."], *names], texts=2),
         modules=table(["module", "what it is for"], modules, texts=2),
     )
+
+
+def _link(name: str, of: Any) -> str:
+    """The name of a class or function, with a link to its page."""
+    return f"{{py:obj}}`{name} <{of.__module__}.{name}>`" if callable(of) else f"`{name}`"
 
 
 def _first_sentence(of: Any) -> str:

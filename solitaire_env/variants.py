@@ -303,14 +303,20 @@ VARIANTS: Final[tuple[Variant, ...]] = (
         face_down=tuple(range(7)), pysol_order=_triangle(7, rows=4), worries=False,
     ),
 )  # fmt: skip
-"""The published games."""
+"""The published games.
+
+:meta hide-value:
+"""
 
 GROUPS: Final[dict[str, Callable[[Variant], bool]]] = {
     "klondike": lambda v: v.worrying_back or (v.decks == 1 and v.hides_cards),
     "freecell": lambda v: not v.stock,
     "forty-thieves": lambda v: True,
 }
-"""The name of the best-known game of each group, and the rule of its relatives; the first that applies."""
+"""The name of the best-known game of each group, and the rule of its relatives; the first that applies.
+
+:meta hide-value:
+"""
 
 
 def grouped() -> dict[str, list[Variant]]:
