@@ -11,8 +11,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
+import imageio_ffmpeg
 import pytest
+from PIL import Image
 
+import solitaire_env
 from docs import generate
 from solitaire_env import __version__, cli
 from solitaire_env.core.variant import Build, Moves, Spaces
@@ -53,6 +56,14 @@ def test_the_help_of_every_command_is_in_words(generated: dict[Path, str]) -> No
     page = generated[generate.REFERENCE / "command-line.md"]
     raw = r"\{None\}|\{\{|\b(STR|INT|FLOAT|BOOL|NONETYPE)\b|\(default: (None|False|)\)|--(\S+\.)?no-|\[\[|``"
     assert not [line for line in page.splitlines() if re.search(raw, line) and "```" not in line]
+
+
+def test_public_names_link_to_the_pages_of_their_modules(generated: dict[Path, str]) -> None:
+    page = generated[generate.REFERENCE / "public-names.md"]
+    for name in solitaire_env.__all__:
+        [target] = re.findall(rf"\| (?:{{py:obj}})?`{name}(?: <(\S+)>)?` \|", page)
+        module, _, own = target.rpartition(".")
+        assert name == "VARIANTS" or getattr(import_module(module), own) is getattr(solitaire_env, name)
 
 
 NOT_RUN = {
@@ -144,6 +155,20 @@ def test_docstrings_print_what_they_show(path: str) -> None:
     module = import_module(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
     report = doctest.testmod(module)
     assert report.attempted and not report.failed
+
+
+@pytest.mark.slow
+def test_the_recipes_write_a_video_and_a_gif(tmp_path: Path) -> None:
+    text = (ROOT / "docs/how-to/pictures-and-videos.md").read_text(encoding="utf-8")
+    for code in re.findall(r"^```python\n(.*?)^```", text, re.M | re.S):
+        command = [sys.executable, "-c", code]
+        subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=True)
+    with Image.open(tmp_path / "game.gif") as gif:
+        assert gif.size == (480, 360) and 10 < gif.n_frames <= 101
+    video = imageio_ffmpeg.read_frames(str(tmp_path / "videos" / "rl-video-episode-0.mp4"))
+    about = next(video)
+    assert about["size"] == (800, 600) and about["duration"] > 10
+    video.close()
 
 
 @pytest.mark.parametrize("name", PAGES)
