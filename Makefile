@@ -52,7 +52,7 @@ test-bounds: $(READY)  ## the tests of the rules, each array index checked
 test-python: $(READY)  ## the tests of the rules as plain Python; no line or branch of the kernels is left out
 	SOLITAIRE_ENV_KERNELS=python $(PY) -W error $(PYTEST) $(RULES) $(or $(ARGS),--cov)
 
-test-platforms: $(READY)  ## compiled code for other processors (Debian: lld, nodejs, qemu-user, libc6-arm64-cross, wine)
+test-platforms: $(READY)  ## compiled code for other processors (Debian: lld, nodejs, qemu-user, libc6-arm64-cross, musl, wine)
 	$(PY) -m pytest -m external tests/platforms $(ARGS)
 
 test-ray: env .venvs/ray/ready  ## commands on a Ray cluster of two machines, which are processes; in .venvs/ray

@@ -1,11 +1,15 @@
 """The builder, on a package of one kernel."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from packaging.utils import parse_wheel_filename
+
+from native.platforms import PLATFORMS
 
 from native.platforms import PLATFORMS, platform_of
 
@@ -85,3 +89,13 @@ def test_an_unknown_target_is_one_sentence(package: Path, tmp_path: Path) -> Non
     assert code == 2
     assert "unknown target 'amiga', allowed: linux-x86_64, " in errors
     assert "Traceback" not in errors
+
+
+def test_linux_wheels_are_installed_with_glibc_and_with_musl() -> None:
+    for name, platform in PLATFORMS.items():
+        *_, tags = parse_wheel_filename(f"solitaire_env-0.1.0-py3-none-{platform.tag}.whl")
+        systems = {re.split(r"_?\d", tag.platform)[0] for tag in tags}
+        if name.startswith("linux-"):
+            assert systems == {"manylinux", "musllinux"}
+        else:
+            assert len(systems) == 1 and "linux" not in systems.pop()

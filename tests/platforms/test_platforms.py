@@ -47,14 +47,15 @@ def record(tmp_path_factory: pytest.TempPathFactory, libraries: Path) -> Path:
     return path
 
 
-def _repeat(target: str, libraries: Path, record: Path, tmp_path: Path) -> tuple[int, str]:
+def _repeat(target: str, libraries: Path, record: Path, tmp_path: Path, *compiler: str) -> tuple[int, str]:
     (library,) = libraries.glob(f"{target}.*")
     if target == "wasm32":
         command = ["node", FOLDER / "play.mjs"]
     else:
         program = tmp_path / "play.exe"
         math = [] if target.startswith("windows") else ["-lm", "-ldl"]
-        zig = [sys.executable, "-m", "ziglang", "cc", "-O1", "-target", COMPILERS[target]]
+        target_options = compiler or (COMPILERS[target],)
+        zig = [sys.executable, "-m", "ziglang", "cc", "-O1", "-target", *target_options]
         _run(*zig, FOLDER / "play.c", "-o", program, *math)
         command = [*RUNNERS.get(target, []), program]
     names = {"WINEPREFIX": str(tmp_path / "wine"), "WINEDEBUG": "-all", "HOME": str(tmp_path)}
@@ -67,6 +68,13 @@ def _repeat(target: str, libraries: Path, record: Path, tmp_path: Path) -> tuple
 @pytest.mark.parametrize("target", TARGETS)
 def test_another_processor_computes_the_same(target, libraries, record, tmp_path):
     code, text = _repeat(target, libraries, record, tmp_path)
+    assert code == 0, text
+
+
+@pytest.mark.parametrize("target", ["linux-x86_64", "linux-x86_64-v3"])
+def test_the_library_for_linux_also_runs_with_musl(target, libraries, record, tmp_path):
+    """The C library of Alpine; Debian's package ``musl`` has its loader."""
+    code, text = _repeat(target, libraries, record, tmp_path, "x86_64-linux-musl", "-dynamic")
     assert code == 0, text
 
 
