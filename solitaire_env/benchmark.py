@@ -40,7 +40,7 @@ TRACKS: Final = ("player", "thoughtful", "search")
 VERSION: Final = 0
 """Version of splits and references; scores of different versions cannot be compared."""
 DATA: Final = Path(__file__).with_name("benchmark.json")
-"""The references. In a clone of the repository, ``python -m agents leaderboard write`` makes it from the stored
+"""The references. In a clone of the repository, ``python -m agents leaderboard write`` makes it from stored
 results."""
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from packaging.utils import parse_wheel_filename
 
-from native.platforms import PLATFORMS
-
 from native.platforms import PLATFORMS, platform_of
 
 ROOT = Path(__file__).parents[1]
