@@ -58,8 +58,8 @@ WINNABLE: Final = ("winnable", "train-winnable")
 FINITE: Final = tuple(name for name, split in SPLITS.items() if len(split.deals) <= MAX_DEALS)
 """The splits that can be played in full."""
 DATA: Final = Path(__file__).with_name("splits.json")
-"""The deals of :data:`WINNABLE`. In a clone of the repository, ``python -m agents leaderboard write`` makes it
-from stored results."""
+"""The deals of :data:`WINNABLE`. In a clone of the repository, ``python -m agents leaderboard write`` makes
+it from stored results."""
 
 Chosen = str | Sequence[int] | npt.NDArray[np.integer[Any]] | None
 """The deals that an environment draws from: the name of a split, a text, numbers, or None for ``train``."""
