@@ -20,7 +20,7 @@ from agents.commands.options import INTERRUPTED, RayAddress
 from agents.policies import make_solver
 from agents.reports import stored
 from agents.reports.solver_results import SolverResult, read_solver_results
-from agents.search.solver import Solution
+from agents.search.solver import Solution, SolverInterrupted
 from solitaire_env import SolitaireEnv, Variant, env_id, get_variant
 from solitaire_env.core import Position
 from solitaire_env.core.batch import Start
@@ -88,7 +88,7 @@ def check_line(variant: Variant, start: Start, line: tuple[int, ...]) -> tuple[l
     return texts, int(info["cards_home"]), bool(info["is_success"])
 
 
-def _show(variant: Variant, what: str, solution: Solution, texts: list[str]) -> str:
+def _show(variant: Variant, what: str, solution: Solution, texts: list[str], *, interrupted: bool) -> str:
     """The result of one deal as text."""
     limit = step_limit(variant)
     too_long = f", more than the registered limit of {limit} steps" if len(texts) > limit else ""
@@ -103,7 +103,7 @@ def _show(variant: Variant, what: str, solution: Solution, texts: list[str]) -> 
     head = f"{env_id(variant)}, {what}: {result}"
     lines = [] if solution.result == "unwinnable" else [" ".join(texts)]
     foot = f"{solution.nodes:,} moves played, {solution.seconds:.2f} s"
-    return "\n".join([head, *lines, *(["interrupted"] if solution.stopped else []), foot])
+    return "\n".join([head, *lines, *(["interrupted"] if interrupted else []), foot])
 
 
 def solve_one(variant: Variant, a: Arguments) -> int:
@@ -120,12 +120,16 @@ def solve_one(variant: Variant, a: Arguments) -> int:
     else:
         [start] = parse_deals(str(a.deal))
         what = f"deal {start}"
-    solution = solver.solve_deal(start, seconds=a.seconds, progress=progress)
+    interrupted = False
+    try:
+        solution = solver.solve_deal(start, seconds=a.seconds, progress=progress)
+    except SolverInterrupted as interrupt:
+        solution, interrupted = interrupt.solution, True
     line.close()
     texts, home, won = check_line(variant, start, solution.line)
     assert (home, won) == (solution.cards_home, solution.result == "winnable")
-    print(_show(variant, what, solution, texts))
-    return 130 if solution.stopped else 0
+    print(_show(variant, what, solution, texts, interrupted=interrupted))
+    return 130 if interrupted else 0
 
 
 def solve_many(variant: Variant, a: Arguments) -> int:
@@ -135,7 +139,6 @@ def solve_many(variant: Variant, a: Arguments) -> int:
     lock = (a.out or stored.RESULTS / "unfinished" / "solver" / variant.name).with_suffix(".solving")
     lock.parent.mkdir(parents=True, exist_ok=True)
     deals = parse_deals(str(a.deals))
-    stopped = False
     line = ProgressLine(a.quiet)
     with locked(lock, timeout_s=0), connect(a.ray, quiet=a.quiet) as cluster:
         path = a.out or stored.unfinished("solver", variant.name)
@@ -144,9 +147,6 @@ def solve_many(variant: Variant, a: Arguments) -> int:
         left = [deal for deal in deals if deal not in known or known[deal].result == "unknown"]
         done = len(deals) - len(left)
         for found in solve_deals(variant, a, left, cluster):
-            if found is None:
-                stopped = True
-                break
             rows = (found, known.get(found.deal, found))
             known[found.deal] = max(rows, key=lambda row: (row.result != "unknown", row.cards_home))
             append_text(path, json.dumps(asdict(known[found.deal])) + "\n")
@@ -157,13 +157,13 @@ def solve_many(variant: Variant, a: Arguments) -> int:
             stored.finish("solver", variant.name)
     line.close()
     print(_count(variant, [known[deal] for deal in deals if deal in known]))
-    return 130 if stopped else 0
+    return 0
 
 
 def solve_deals(
     variant: Variant, a: Arguments, deals: list[int | str], cluster: Cluster | None
-) -> Iterator[SolverResult | None]:
-    """Solve deals; yield results as they are found, in any order, and None if Ctrl-C ended the search."""
+) -> Iterator[SolverResult]:
+    """Solve deals; yield results as they are found, in any order."""
     if cluster is None:
         for some in prepare_solver((variant, a))(deals):
             yield from (row for _, row in some)
@@ -175,18 +175,14 @@ def solve_deals(
 
 def prepare_solver(
     job: tuple[Variant, Arguments],
-) -> Callable[[list[int | str]], Iterator[list[tuple[int, SolverResult | None]]]]:
-    """Make a solver, and return a function that solves some deals. After Ctrl-C it yields None last."""
+) -> Callable[[list[int | str]], Iterator[list[tuple[int, SolverResult]]]]:
+    """Make a solver, and return a function that solves some deals."""
     variant, a = job
     solver = make_solver(variant, a.network, a.memory)
 
-    def solve(deals: list[int | str]) -> Iterator[list[tuple[int, SolverResult | None]]]:
+    def solve(deals: list[int | str]) -> Iterator[list[tuple[int, SolverResult]]]:
         for place, deal in enumerate(deals):
-            solution = solver.solve_deal(deal, seconds=a.seconds)
-            if solution.stopped:
-                yield [(place, None)]
-                return
-            yield [(place, _row(variant, deal, solution))]
+            yield [(place, _row(variant, deal, solver.solve_deal(deal, seconds=a.seconds)))]
 
     return solve
 

@@ -134,8 +134,6 @@ def solve(variant: Variant, deals: list[int], line: ProgressLine) -> list[Game]:
     games: list[Game] = []
     for done, deal in enumerate(deals):
         solution = solver.solve_deal(deal)
-        if solution.stopped:
-            raise KeyboardInterrupt
         if solution.result == "winnable" and len(solution.line) <= step_limit(variant):
             games.append(Game(deal, 0, True, np.array(solution.line, dtype=np.uint16)))
         line.count(done, len(deals), f"solving: {done} of {len(deals)} deals, {len(games)} won")

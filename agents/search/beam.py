@@ -56,8 +56,13 @@ class BeamResult(NamedTuple):
     """Number of moves played."""
     exhausted: bool
     """Whether no position was left out: without a win there is none."""
-    stopped: bool
-    """Whether Ctrl-C ended the search."""
+
+
+class BeamInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended a beam search; ``found`` is its result."""
+
+    def __init__(self, found: BeamResult) -> None:
+        self.found = found
 
 
 class Best(NamedTuple):
@@ -134,6 +139,11 @@ class Beam:
             When to end, in seconds of :func:`time.perf_counter`.
         progress
             Called with the number of moves played and the most cards home.
+
+        Raises
+        ------
+        BeamInterrupted
+            At Ctrl-C.
         """
         rules, state, events = self.batch.rules, self.batch.state, self.batch.events
         # New arrays: memory that was never written costs nothing, clearing all of it would.
@@ -147,8 +157,12 @@ class Beam:
         rows = state.rows[:1].copy()
         best = Best(int(state.home[0]))
         steps: list[tuple[Array, Array]] = []
-        whole, stopped = True, False
+        whole = True
         played = 0
+
+        def result(exhausted: bool) -> BeamResult:
+            return BeamResult(_line(steps, best), best.home, played + int(layer.counts[1]), exhausted)
+
         try:
             while len(rows) and best.home < rules.cards and time.perf_counter() < until:
                 n, fits = widen(rules, state, events, rows, self.autoplay, self.trail, layer)
@@ -178,9 +192,8 @@ class Beam:
                 if progress is not None:
                     progress(played + int(layer.counts[1]), best.home)
         except KeyboardInterrupt:
-            stopped = True
-        nodes = played + int(layer.counts[1])
-        return BeamResult(_line(steps, best), best.home, nodes, whole and len(rows) == 0, stopped)
+            raise BeamInterrupted(result(exhausted=False)) from None
+        return result(whole and len(rows) == 0)
 
     def _play_out(
         self, layer: Layer, kept: Array, places: Array, known: KnownLines, after: KnownLines, width: int,

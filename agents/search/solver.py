@@ -17,14 +17,14 @@ game itself. Winning lines are shortened (:mod:`agents.search.shorten`).
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.beam import MAX_LINE, Beam
+from agents.search.beam import MAX_LINE, Beam, BeamInterrupted, BeamResult
 from agents.search.collapsed import Collapsed, collapses
 from agents.search.exhaustive import EXHAUSTED, FOUND, FULL, MORE, Exhaustive
 from agents.search.positions import SALT, keys_of, spell_out
@@ -83,8 +83,13 @@ class Solution:
     """Number of moves that the search played."""
     seconds: float
     """Duration of the search. Shortening the line is not included."""
-    stopped: bool = False
-    """Whether Ctrl-C ended the search."""
+
+
+class SolverInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended the solver; ``solution`` is what it had found. A caller that does not catch it ends."""
+
+    def __init__(self, solution: Solution) -> None:
+        self.solution = solution
 
 
 class FinishedBeam(NamedTuple):
@@ -120,7 +125,6 @@ class Search:
     """Whether the exhaustive search has begun."""
     full: bool = False
     """Whether it has ended for lack of memory."""
-    stopped: bool = False
 
     def add_line(self, home: int, line: tuple[int, ...]) -> None:
         """Record a line and the number of cards home after it."""
@@ -128,6 +132,11 @@ class Search:
             self.home, self.line = home, line
         if home == self.all_cards:
             self.result = "winnable"
+
+    def add_beam(self, found: BeamResult) -> None:
+        """Record the line and the moves of a beam search."""
+        self.nodes += found.nodes
+        self.add_line(found.home, found.line)
 
     def report(self, nodes: int = 0, home: int = 0) -> None:
         """Report progress, including that of the running search."""
@@ -207,6 +216,11 @@ class Solver:
             Limits of time and of moves played. The moves are counted after each try or beam.
         progress
             Called with the number of moves played and the most cards home.
+
+        Raises
+        ------
+        SolverInterrupted
+            At Ctrl-C.
         """
         start = time.perf_counter()
         cards = cards.copy()
@@ -215,33 +229,41 @@ class Solver:
         random = np.random.default_rng(self.seed)
         s = Search(cards, self.batch.rules.cards, random, start + seconds, progress)
         s.add_line(home, ())
-        small = self.batch.rules.cards <= MAX_EXHAUSTIVE_CARDS
-        collapsed = self.collapsed if self.collapsed and self.collapsed.begin(cards) else None
         try:
-            while s.result == "unknown":
-                if collapsed:
-                    collapsed = collapsed if self._continue(s, collapsed) == MORE else None
-                elif small and s.tries >= TRIES_BEFORE_EXHAUSTIVE:
-                    self._explore(s)
-                elif not small and s.tries >= TRIES_BEFORE_BEAM and (beam := self._next_beam(s)):
-                    self._search_beam(s, *beam)
-                else:
-                    self._play_nested(s)
-                s.report()
-                if s.stopped or time.perf_counter() >= s.until or s.nodes >= nodes:
-                    break
-            if s.result == "unknown" and not s.tries:
-                self._play_nested(s)
+            self._search(s, nodes)
+            found = self._solution(s, time.perf_counter() - start)
         except KeyboardInterrupt:
-            s.stopped = True
-        line = self._strict_line(cards, spell_out(self.batch, cards, s.line, self.autoplay, s.home))
-        spent = time.perf_counter() - start
-        if s.result == "winnable":
-            try:
-                line = shorten(self.strict, cards, line, self.megabytes)
-            except KeyboardInterrupt:
-                s.stopped = True
-        return Solution(s.result, line, s.home, s.nodes, spent, s.stopped)
+            raise SolverInterrupted(self._solution(s, time.perf_counter() - start)) from None
+        if found.result != "winnable":
+            return found
+        try:
+            return replace(found, line=shorten(self.strict, cards, found.line, self.megabytes))
+        except KeyboardInterrupt:
+            raise SolverInterrupted(found) from None
+
+    def _search(self, s: Search, nodes: float) -> None:
+        """Search until there is a result, or until the limits are reached."""
+        small = self.batch.rules.cards <= MAX_EXHAUSTIVE_CARDS
+        collapsed = self.collapsed if self.collapsed and self.collapsed.begin(s.cards) else None
+        while s.result == "unknown":
+            if collapsed:
+                collapsed = collapsed if self._continue(s, collapsed) == MORE else None
+            elif small and s.tries >= TRIES_BEFORE_EXHAUSTIVE:
+                self._explore(s)
+            elif not small and s.tries >= TRIES_BEFORE_BEAM and (beam := self._next_beam(s)):
+                self._search_beam(s, *beam)
+            else:
+                self._play_nested(s)
+            s.report()
+            if time.perf_counter() >= s.until or s.nodes >= nodes:
+                break
+        if s.result == "unknown" and not s.tries:
+            self._play_nested(s)
+
+    def _solution(self, s: Search, seconds: float) -> Solution:
+        """The result of a search, with its line in the moves of the game."""
+        line = spell_out(self.batch, s.cards, s.line, self.autoplay, s.home)
+        return Solution(s.result, self._strict_line(s.cards, line), s.home, s.nodes, seconds)
 
     def _play_nested(self, s: Search) -> None:
         """Nested rollouts: the first try by the linear policy's weights, the others by perturbed weights."""
@@ -297,13 +319,15 @@ class Solver:
         """Run one beam search."""
         start = time.perf_counter()
         random = s.random if kind == "playouts" else None
-        found = self.beam.search(
-            s.cards, width, random, line=s.line, home=s.home, until=s.until, progress=s.report
-        )  # fmt: skip
+        try:
+            found = self.beam.search(
+                s.cards, width, random, line=s.line, home=s.home, until=s.until, progress=s.report
+            )  # fmt: skip
+        except BeamInterrupted as interrupt:
+            s.add_beam(interrupt.found)
+            raise
         s.beams[kind].append(FinishedBeam(width, time.perf_counter() - start, found.home))
-        s.nodes += found.nodes
-        s.stopped = found.stopped
-        s.add_line(found.home, found.line)
+        s.add_beam(found)
         if found.exhausted and s.result == "unknown":
             s.result = "unwinnable"
 

@@ -17,7 +17,7 @@ from agents.networks import MovesNetwork
 from agents.networks.player import NetworkPlayer
 from agents.policies import make_solver, torch_network
 from agents.reports import solver_results
-from agents.search import beam, positions, solver
+from agents.search import positions
 from agents.search.beam import Beam, BeamResult, ValueFunction
 from agents.search.shorten import shorten
 from agents.search.solver import Solver
@@ -179,28 +179,6 @@ def test_shortened_lines_win_without_their_detours(variant: Variant, detours: in
     assert tried >= 3 and shorter >= detours
 
 
-def interrupt(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, call: int) -> None:
-    """Press Ctrl-C in that call of a module's function."""
-    calls = 0
-    real = getattr(module, name)
-
-    def interrupted(*args: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls == call:
-            raise KeyboardInterrupt
-        return real(*args)
-
-    monkeypatch.setattr(module, name, interrupted)
-
-
-def test_ctrl_c_keeps_the_line_of_a_win(monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupt(monkeypatch, solver, "shorten", 1)
-    solution = Solver(get_variant("eights-down")).solve_deal(7)
-    assert (solution.stopped, solution.result) == (True, "winnable")
-    assert visited(get_variant("eights-down"), 7, solution.line)[1].won[0]
-
-
 def test_deals_that_fc_solve_calls_impossible_are_unwinnable() -> None:
     ours = Solver(get_variant("eights-down"))
     assert {ours.solve_deal(deal, seconds=600).result for deal in (239, 251, "ms:644")} == {"unwinnable"}
@@ -296,14 +274,6 @@ def test_networks_that_beam_search_cannot_use_are_refused(refuses: Refuses) -> N
     refuses(lambda: Solver(get_variant("forty-bandits"), network=player), "supermove", "sequence")
     headless = NetworkPlayer(player.network, player.spec, "headless")
     refuses(lambda: Solver(get_variant("busy-aces"), network=headless), "no value head")
-
-
-def test_ctrl_c_keeps_the_best_line_of_a_beam(monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupt(monkeypatch, beam, "widen", 60)
-    monkeypatch.setattr(solver, "TRIES_BEFORE_BEAM", 1)
-    solution = Solver(get_variant("eighty-thieves"), network=shipped("eighty-thieves")).solve_deal(0)
-    assert (solution.stopped, solution.result) == (True, "unknown")
-    assert solution.cards_home > 40
 
 
 # ---------------------------------------------------------------------------------------- the command

@@ -1,0 +1,176 @@
+"""Ctrl-C ends every search: nothing is stored of the game or deal that it interrupts."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents import evaluate, solve
+from agents.commands import dataset, leaderboard
+from agents.policies import make_solver
+from agents.search import beam, exhaustive, solver, tree_player
+from agents.search.collapsed import Collapsed
+from agents.search.solver import SolverInterrupted
+from agents.solve import check_line
+from solitaire_env.evaluation import read_games
+from solitaire_env.util.progress import ProgressLine
+from solitaire_env.variants import get_variant
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def ctrl_c(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, str, int], None]:
+    """A function: press Ctrl-C in the numbered call of a function of a module, or of a method."""
+
+    def press(place: Any, name: str, number: int) -> None:
+        calls = 0
+        real = getattr(place, name)
+
+        def interrupted(*args: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == number:
+                raise KeyboardInterrupt
+            return real(*args)
+
+        monkeypatch.setattr(place, name, interrupted)
+
+    return press
+
+
+STAGES = {
+    "collapsed": ("klondike", 2, Collapsed, "explore", 1, "unknown"),
+    "rollouts": ("freecell", 0, solver, "nested_rollouts", 1, "unknown"),
+    "exhaustive": ("eights-down", 251, exhaustive, "explore", 1, "unknown"),
+    "beam of playouts": ("eighty-thieves", 0, beam, "widen", 30, "unknown"),
+    "playouts of a beam": ("eighty-thieves", 0, beam, "play_out_all", 30, "unknown"),
+    "beam of values": ("eighty-thieves", 0, beam, "widen", 250, "unknown"),
+    "shortening": ("eights-down", 7, solver, "shorten", 1, "winnable"),
+}
+"""The game and the deal; in which call of which function Ctrl-C is pressed; the result until then."""
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_ctrl_c_ends_the_solver_with_the_best_line(
+    stage: str, ctrl_c: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game, deal, place, name, number, result = STAGES[stage]
+    monkeypatch.setattr(solver, "TRIES_BEFORE_BEAM", 1)
+    monkeypatch.setattr(solver, "TRIES_BEFORE_EXHAUSTIVE", 1)
+    variant = get_variant(game)
+    ours = make_solver(variant, megabytes=50)
+    ctrl_c(place, name, number)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        ours.solve_deal(deal, seconds=600)
+    assert isinstance(caught.value, SolverInterrupted)
+    found = caught.value.solution
+    assert found.result == result
+    texts, home, won = check_line(variant, deal, found.line)
+    assert (home, won) == (found.cards_home, result == "winnable")
+    assert found.cards_home > 40 or number == 1
+    assert texts or found.nodes == 0
+
+
+def test_solve_prints_the_best_line_at_ctrl_c(
+    ctrl_c: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    ctrl_c(solver, "shorten", 1)
+    assert solve.main(["eights-down", "--deal", "7", "--quiet"]) == 130
+    head, line, interrupted, _ = capsys.readouterr().out.splitlines()
+    assert "won in" in head and "t" in line and interrupted == "interrupted"
+
+
+def test_solve_stores_no_result_of_an_interrupted_deal(ctrl_c: Callable[..., None], tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    command = ["eights-down", "--deals", "0:4", "--out", str(path), "--quiet"]
+    ctrl_c(solver, "shorten", 3)
+    assert solve.main(command) == 130
+    kept = path.read_text()
+    assert [json.loads(line)["deal"] for line in kept.splitlines()] == [0, 1]
+    assert solve.main(command) == 0
+    assert path.read_text().startswith(kept) and len(path.read_text().splitlines()) == 4
+
+
+SEARCHED = {
+    "eights-down": (solver, "nested_rollouts", 3),
+    "freecell": (solver, "shorten", 3),
+    "klondike": (tree_player, "grow", 150),
+}
+"""In which call of which function Ctrl-C is pressed while search plays a game."""
+
+
+@pytest.mark.parametrize("game", SEARCHED)
+def test_evaluate_stores_no_row_of_an_interrupted_game(
+    game: str, ctrl_c: Callable[..., None], tmp_path: Path
+) -> None:
+    path = tmp_path / "games.jsonl"
+    command = ["--policy", "search", "--env", game, "--num-envs", "1", "--quiet", "--games", str(path)]
+    command += ["--search.simulations", "8"]
+    ctrl_c(*SEARCHED[game])
+    assert evaluate.main([*command, "--deals", "0:200"]) == 130
+    kept = read_games(path)
+    assert 1 <= len(kept) < 50 and [row.deal for row in kept] == [*range(len(kept))]
+    path.unlink()
+    assert evaluate.main([*command, "--deals", f"0:{len(kept)}"]) == 0
+    assert read_games(path) == kept
+
+
+def test_leaderboard_keeps_whole_games_at_ctrl_c(
+    ctrl_c: Callable[..., None], empty_stores: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leaderboard, "SEARCHES_TOGETHER", 1)
+    entry = ["add", "search", "klondike/8", "--policy", "search", "--search.simulations", "8"]
+    ctrl_c(tree_player, "grow", 150)
+    assert leaderboard.main([*entry, "--deals", "0:200", "--quiet"]) == 130
+    rows = read_games(empty_stores / "results" / "unfinished" / "search" / "klondike" / "8.jsonl")
+    assert 1 <= len(rows) < 50
+    assert not (empty_stores / "results" / "search.json").exists()
+
+
+def test_dataset_of_the_solver_ends_at_ctrl_c(ctrl_c: Callable[..., None]) -> None:
+    ctrl_c(solver, "nested_rollouts", 3)
+    with pytest.raises(KeyboardInterrupt):
+        dataset.solve(get_variant("eights-down"), [*range(2**20, 2**20 + 9)], ProgressLine(quiet=True))
+
+
+def test_the_example_with_the_solver_ends_at_ctrl_c(
+    ctrl_c: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["easy_deals.py", "--env", "eights-down", "--deals", "20", "--tried", "4", "--kept", "2"]
+    monkeypatch.setattr(sys, "argv", command)
+    ctrl_c(solver, "nested_rollouts", 3)
+    with pytest.raises(KeyboardInterrupt):
+        runpy.run_path(str(ROOT / "examples" / "easy_deals.py"), run_name="__main__")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game", ["freecell", "klondike", "forty-thieves"])
+def test_one_ctrl_c_ends_the_command(game: str, tmp_path: Path) -> None:
+    path = tmp_path / "games.jsonl"
+    command = ["--policy", "search", "--env", game, "--quiet", "--games", str(path), "--num-envs", "2"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "agents.evaluate", *command, "--deals", "0:1000"], cwd=ROOT,
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    while process.poll() is None and not (path.exists() and path.stat().st_size):
+        time.sleep(0.05)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=10)
+    assert process.returncode == 130 and errors.strip().startswith("Interrupted."), errors
+    kept = read_games(path)
+    assert 1 <= len(kept) < 500
+    path.unlink()
+    deals = ",".join(str(row.deal) for row in kept)
+    assert evaluate.main([*command, "--deals", deals]) == 0
+    assert read_games(path) == kept
