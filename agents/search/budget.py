@@ -1,14 +1,23 @@
-"""The search budget."""
+"""The search budget, and simulations in parts."""
 
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
+
+PART: Final = 512
+"""Number of simulations in one call of a kernel: a fraction of a second, after which Ctrl-C is served."""
+
+
+def parts(n: int, candidates: int = 1) -> Iterator[slice]:
+    """Slices of ``n`` simulations of each of some candidates, for one call of a kernel each."""
+    size = max(1, PART // candidates)
+    return (slice(first, first + size) for first in range(0, n, size))
 
 
 def better_half(left: Array, scores: Array) -> Array:

@@ -20,7 +20,7 @@ import torch as th
 
 from agents.networks.player import NetworkPlayer
 from agents.networks.scores import Scores
-from agents.search.budget import Budget, better_half
+from agents.search.budget import Budget, better_half, parts
 from agents.search.exhaustive import FOUND, Exhaustive
 from agents.search.policy import Memory, SearchPolicy
 from agents.search.positions import SALT, WON, keys_of
@@ -245,10 +245,12 @@ class Searcher(SearchPolicy):
             return
         random.integers(2**62)  # stored games were played with one more number drawn here
         rows = np.flatnonzero(todo & (state.status == 0))
-        self.simulated_moves += len(rows) + play_to_end(
-            rules, state, self.batch.events, rows, self.weights, PATIENCE, self.autoplay, self.line,
-            self.scratch,
-        )  # fmt: skip
+        self.simulated_moves += len(rows)
+        for part in parts(len(rows)):
+            self.simulated_moves += play_to_end(
+                rules, state, self.batch.events, rows[part], self.weights, PATIENCE, self.autoplay, self.line,
+                self.scratch,
+            )  # fmt: skip
         m = len(stocks)
         results = state.home[:m] / rules.cards + (state.status[:m] == WON)
         trials.sums[left] += results.reshape(len(left), n).sum(1)

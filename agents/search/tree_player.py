@@ -16,11 +16,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.budget import Budget, better_half
+from agents.search.budget import Budget, better_half, parts
 from agents.search.collapsed import COLUMNS, Collapsed, code_of, make_search, read, spell
 from agents.search.exhaustive import FOUND, MORE
 from agents.search.policy import Memory, SearchPolicy
 from agents.search.stocks import draw_stocks, unseen, write_games
+from agents.search.solver import SLICE
 from agents.search.tree import TRIED, WINS, grow, make_tree, plant
 from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
@@ -98,7 +99,7 @@ class TreeSearcher(SearchPolicy):
         write_games(rules, rows, observation, draw_stocks(rules, observation, 1, random, order))
         known = 0 if order is None else int(observation[rules.row_stock_count])
         if len(unseen(rules, observation)) - known <= 1 and self.solver.begin(rows[0]):
-            end, _ = self.solver.explore(self.budget.nodes)
+            end = self._explore()
             moves = self.solver.moves() if end == FOUND else []
         else:
             end = MORE
@@ -113,6 +114,14 @@ class TreeSearcher(SearchPolicy):
             if action is None:
                 return plan
             plan[seen] = action
+
+    def _explore(self) -> int:
+        """Search the game whose cards are known, within the budget: the result of the exhaustive search."""
+        end, left = MORE, self.budget.nodes
+        while end == MORE and left > 0:
+            end, _ = self.solver.explore(min(left, SLICE))
+            left -= SLICE
+        return end
 
     def _compare(
         self, observation: Array, row: Array, random: np.random.Generator, order: Array | None
@@ -130,9 +139,11 @@ class TreeSearcher(SearchPolicy):
             for iterations in share:
                 n = max(1, iterations // len(left))
                 worlds = code_of(draw_stocks(self.batch.rules, observation, n, random, order))
-                grow(
-                    puzzle, self.search, frame, tree, left, worlds, EXPLORE, STATES, self.path, self.frame
-                )  # fmt: skip
+                for part in parts(n, len(left)):
+                    grow(
+                        puzzle, self.search, frame, tree, left, worlds[part], EXPLORE, STATES, self.path,
+                        self.frame,
+                    )  # fmt: skip
             wins = tree.choices[left, WINS] / tree.choices[left, TRIED]
             left = better_half(left, wins)
         moves: list[int] = tree.lines[left[0]].tolist()

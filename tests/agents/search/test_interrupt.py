@@ -16,12 +16,14 @@ import pytest
 
 from agents import evaluate, solve
 from agents.commands import dataset, leaderboard
-from agents.policies import make_solver
-from agents.search import beam, exhaustive, solver, tree_player
+from agents.policies import load_search, make_solver
+from agents.search import beam, budget, exhaustive, player, solver, tree_player
+from agents.search.budget import Budget
 from agents.search.collapsed import Collapsed
 from agents.search.solver import SolverInterrupted
 from agents.solve import check_line
-from solitaire_env.evaluation import read_games
+from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.evaluation import Runner, read_games
 from solitaire_env.util.progress import ProgressLine
 from solitaire_env.variants import get_variant
 
@@ -151,6 +153,50 @@ def test_the_example_with_the_solver_ends_at_ctrl_c(
     ctrl_c(solver, "nested_rollouts", 3)
     with pytest.raises(KeyboardInterrupt):
         runpy.run_path(str(ROOT / "examples" / "easy_deals.py"), run_name="__main__")
+
+
+@pytest.mark.parametrize(
+    ("game", "module", "kernel", "steps"),
+    [("klondike", tree_player, "grow", 60), ("forty-thieves", player, "play_to_end", 5)],
+)
+def test_a_large_budget_is_simulated_in_short_parts(
+    game: str, module: Any, kernel: str, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C waits for the end of a kernel's call. The parts change no move."""
+    real = getattr(module, kernel)
+    sizes: list[int] = []
+
+    def counted(*args: Any) -> Any:
+        sizes.append(len(args[4]) * len(args[5]) if kernel == "grow" else len(args[3]))
+        return real(*args)
+
+    def moves() -> list[int]:
+        spec = GameSpec(get_variant(game), Settings(max_episode_steps=steps))
+        policy = load_search("search", spec, budget=Budget(simulations=5000))
+        [end] = next(ended for ended in Runner(policy, spec, record=True).play([5]) if ended)
+        return [move.action for move in end.moves]
+
+    monkeypatch.setattr(module, kernel, counted)
+    found = moves()
+    assert 256 < max(sizes) <= budget.PART
+    monkeypatch.setattr(budget, "PART", 10**9)
+    assert moves() == found and max(sizes) > 2 * 512
+
+
+def test_known_cards_are_searched_in_short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search of a game with at most one card face down is limited by ``nodes``, however large."""
+    budgets: list[int] = []
+
+    def counted(search: Collapsed, states: int) -> tuple[int, int]:
+        budgets.append(states)
+        return exhaustive.MORE, states
+
+    monkeypatch.setattr(Collapsed, "explore", counted)
+    variant = get_variant("klondike")
+    spec = GameSpec(variant, Settings(max_episode_steps=200))
+    policy = load_search("search", spec, budget=Budget(simulations=8, nodes=10**6 + 1))
+    [*Runner(policy, spec).play([*range(20)])]
+    assert budgets[:6] == [*[solver.SLICE] * 5, 1]
 
 
 @pytest.mark.slow
