@@ -8,7 +8,7 @@ from agents.config import TrainConfig
 from agents.family import FamilySpec
 from agents.networks import MovesNetwork, Network
 from agents.networks.sb3_policy import NetworkPolicy
-from agents.runs.models import InitialWeights, load_initial_weights
+from agents.runs.models import InitialWeights, check_storable, load_initial_weights
 from solitaire_env.core import GameSpec
 from solitaire_env.policies.linear import load_linear, weights_for, weights_of
 
@@ -22,7 +22,14 @@ class HasNetwork(Protocol):
 
 
 def initialize(config: TrainConfig, policy: NetworkPolicy | HasNetwork) -> None:
-    """Give a policy the initial weights of a configuration, if any."""
+    """Give a policy the initial weights of a configuration, if any.
+
+    Raises
+    ------
+    ValueError
+        If the network could be trained and saved, but not loaded again; or of :func:`initial_weights_of`.
+    """
+    check_storable(config.network, policy.network)
     if isinstance(policy.network, MovesNetwork) and policy.network.reader.rollout_lookahead:
         assert isinstance(policy.spec, GameSpec)
         policy.network.habit.copy_(th.from_numpy(weights_of(policy.spec)))

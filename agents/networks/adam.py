@@ -52,7 +52,7 @@ class Adam:
             steps = moments["step"].item()
             first, second = moments["exp_avg"], moments["exp_avg_sq"]
             size, correction = group["lr"] / (1 - BETAS[0] ** steps), 1 - BETAS[1] ** steps
-            if parameter.device.type == "cpu" and parameter.dtype == th.float32:
+            if (parameter.device.type, parameter.dtype) == ("cpu", th.float32) and parameter.is_contiguous():
                 arrays = (t.contiguous().view(-1).numpy() for t in (gradient, first, second))
                 adam_step(parameter.view(-1).numpy(), *arrays, *BETAS, size, correction, self.eps)
                 continue

@@ -11,7 +11,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 
 from agents.config import ConfigError
 from agents.networks.sb3_policy import NetworkPolicy
-from agents.runs.models import check_finite, load_weights
+from agents.runs.models import check_finite, load_weights, own_tensors
 from solitaire_env.util.files import write_bytes
 from solitaire_env.util.messages import one_line
 
@@ -22,9 +22,8 @@ def save_checkpoint(path: Path, model: BaseAlgorithm, progress: dict[str, Any]) 
     tensors = {f"policy/{name}": tensor for name, tensor in model.policy.state_dict().items()}
     for index, moments in model.policy.optimizer.state_dict()["state"].items():
         tensors |= {f"adam/{index}/{name}": th.as_tensor(value) for name, value in moments.items()}
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     metadata = {"progress": json.dumps(progress), "layout": _layout_of(model)}
-    write_bytes(path, save(tensors, metadata))
+    write_bytes(path, save(own_tensors(tensors), metadata))
 
 
 def _layout_of(model: BaseAlgorithm) -> str:

@@ -25,7 +25,7 @@ from solitaire_env.policies.model_files import (
 )
 from solitaire_env.registration import FAMILY_ID
 from solitaire_env.util.files import model_folder, write_bytes, write_json
-from solitaire_env.util.messages import shown
+from solitaire_env.util.messages import one_line, shown
 
 # ------------------------------------------------------------------------------------------ writing
 
@@ -42,9 +42,8 @@ def save_model(
     tensors = network.state_dict()
     if value is not None:
         tensors |= {VALUE + name: tensor for name, tensor in value.state_dict().items()}
-    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    check_finite(weights)
-    write_bytes(folder / WEIGHTS, save(weights))
+    check_finite(tensors)
+    write_bytes(folder / WEIGHTS, save(own_tensors(tensors)))
     card = {
         "format": 1,
         **(_about_family(spec, sizes) if isinstance(spec, FamilySpec) else _about_game(spec)),
@@ -55,6 +54,35 @@ def save_model(
         "safe_autoplay": safe_autoplay,
     }
     write_json(folder / CARD, card)
+
+
+def own_tensors(tensors: dict[str, th.Tensor]) -> dict[str, th.Tensor]:
+    """Copies of tensors on the CPU, each with memory of its own, as safetensors requires: weights may have
+    several names, and buffers may be views of weights.
+    """
+    return {
+        name: tensor.detach().cpu().clone(memory_format=th.contiguous_format)
+        for name, tensor in tensors.items()
+    }
+
+
+def check_storable(kind: str, network: th.nn.Module) -> None:
+    """Raise a ValueError if a model folder of a network could not be read."""
+    tensors = own_tensors(network.state_dict())
+    for name, tensor in tensors.items():
+        if tensor.dtype != th.float32:
+            raise ValueError(
+                f"network {shown(kind)}: its tensor {name} is {tensor.dtype}, allowed: {th.float32}; "
+                "a buffer with persistent=False is not stored"
+            )
+    try:
+        network.load_state_dict(tensors)
+    except RuntimeError as error:
+        why = one_line(str(error).splitlines()[-1], 350)
+        raise ValueError(
+            f"network {shown(kind)}: its tensors cannot be loaded ({why}), allowed: those that "
+            "load_state_dict takes back"
+        ) from None
 
 
 def check_finite(tensors: dict[str, th.Tensor]) -> None:

@@ -11,10 +11,13 @@ import torch as th
 from torch import nn
 
 from agents.config import TrainConfig
+from agents.learners.factory import make_model
 from agents.learners.training import learn
+from agents.learners.training_env import make_env
 from agents.networks import NETWORKS, DenseNetwork, FeaturesNetwork, network_class
 from agents.networks.scores import Scores
 from agents.policies import make_policy
+from agents.runs.checkpoints import load_checkpoint, save_checkpoint
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import evaluate
 from solitaire_env.policies import load_policy
@@ -48,6 +51,45 @@ class OfCards(DenseNetwork):
         return self.scores(observations.float()), self.features(observations.float())
 
 
+class Shared(OfMoves):
+    """Weights with several names, and buffers that are views of them or of each other."""
+
+    def __init__(self, spec: GameSpec) -> None:
+        super().__init__(spec)
+        self.again = self.of_move
+        self.tied = nn.Linear(*reversed(self.of_position.weight.shape))
+        self.tied.weight = self.of_position.weight
+        self.turned = nn.Parameter(th.randn(4, 3).t())
+        table = th.randn(6, 4)
+        views = {
+            "table": table, "row": table[2], "column": table[:, 1], "turned_table": table.t(),
+            "some": self.of_move.weight.detach()[:, ::2], "empty": table[:0],
+        }  # fmt: skip
+        for name, view in views.items():
+            self.register_buffer(name, view)
+
+    def forward(self, games: th.Tensor, actions: th.Tensor, moves: th.Tensor, positions: th.Tensor) -> Scores:
+        scored = super().forward(games, actions, moves, positions)
+        more = self.again(moves)[:, 0] + (self.turned * self.table[:3]).sum() + self.row.sum()
+        return Scores(games, actions, scored.scores + more, scored.features + self.tied(positions))
+
+
+class Expanded(OfMoves):
+    """A buffer whose elements share a place in memory: torch cannot load it."""
+
+    def __init__(self, spec: GameSpec) -> None:
+        super().__init__(spec)
+        self.register_buffer("ones", th.ones(1).expand(4))
+
+
+class Counting(OfMoves):
+    """A buffer of integers, which a model folder does not hold."""
+
+    def __init__(self, spec: GameSpec) -> None:
+        super().__init__(spec)
+        self.register_buffer("count", th.tensor(3))
+
+
 CONFIG = TrainConfig(
     env="busy-aces", moves="supermove", minutes=None, total_steps=512, num_envs=8, n_steps=16, batch_size=64,
     threads=1, held_out_deals=None,
@@ -61,7 +103,7 @@ def forgotten() -> Iterator[None]:
         del NETWORKS[name]
 
 
-@pytest.mark.parametrize("kind", [OfMoves, OfCards])
+@pytest.mark.parametrize("kind", [OfMoves, OfCards, Shared])
 def test_a_custom_network_trains_and_is_loaded(
     kind: type[nn.Module], tmp_path: Path, refuses: Refuses
 ) -> None:
@@ -76,6 +118,34 @@ def test_a_custom_network_trains_and_is_loaded(
     again = make_policy(str(tmp_path), GameSpec(CONFIG.variant), trust_model=True)
     again.name = policy.name
     assert evaluate(again, "busy-aces", range(3), max_episode_steps=60).games == games
+
+
+def test_a_checkpoint_restores_shared_tensors(tmp_path: Path) -> None:
+    config = replace(CONFIG, network=f"{__name__}:Shared")
+    first, second = (make_model(replace(config, seed=seed), make_env(config)) for seed in (0, 1))
+    first.learn(256)
+    save_checkpoint(tmp_path / "checkpoint", first, {"steps": 8, "seconds": 1.5, "games": 0})
+    load_checkpoint(tmp_path / "checkpoint", second)
+    one, two = (model.policy.state_dict() for model in (first, second))
+    assert one.keys() == two.keys() and all(th.equal(one[name], two[name]) for name in one)
+    one, two = (model.policy.optimizer.state_dict()["state"] for model in (first, second))
+    assert one.keys() == two.keys() and len(one) == len([*first.policy.parameters()])
+    assert all(th.equal(one[key][name], two[key][name]) for key in one for name in one[key])
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("Expanded", ["Expanded': its tensors cannot be loaded", "ones", "single memory location"]),
+        ("Counting", ["Counting': its tensor count is torch.int64", "allowed: torch.float32"]),
+    ],
+)
+def test_a_network_that_could_not_be_loaded_is_refused_before_training(
+    kind: str, words: list[str], tmp_path: Path, refuses: Refuses
+) -> None:
+    config = replace(CONFIG, network=f"{__name__}:{kind}")
+    refuses(lambda: learn(config, tmp_path, resume=False, quiet=True), *words)
+    assert not (tmp_path / "model").exists()
 
 
 @pytest.mark.parametrize(
