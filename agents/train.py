@@ -21,6 +21,7 @@ from agents.runs.folders import new_run
 from agents.runs.tracking import check_wandb, tracked
 from solitaire_env.util.command_line import run_command
 from solitaire_env.util.files import locked
+from solitaire_env.util.messages import one_line, say
 
 
 @dataclass
@@ -53,7 +54,10 @@ def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) 
     quiet = a.quiet
     with tracked(config, run, quiet=quiet):
         ended = _learn(a, config, run, resume=resume)
-    plot([run], run / "curve.png")
+    try:
+        plot([run], run / "curve.png")
+    except Exception as error:  # matplotlib may raise anything
+        say(f"{run / 'curve.png'}: not drawn ({type(error).__name__}, {one_line(error)})")
     if not ended:
         command = f"python -m agents.train --resume {run}{trust_option(config)}"
         print(f"Interrupted. To resume, run: {command}", file=sys.stderr)

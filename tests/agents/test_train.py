@@ -31,6 +31,7 @@ from agents.learners import training
 from agents.learners.factory import make_model
 from agents.learners.initial_weights import initial_weights_of
 from agents.learners.training_env import MAX_FORCED, make_env
+from agents.reports import plots
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
 from agents.runs.config_files import dump_config, load_config
 from agents.runs.folders import CURVE_COLUMNS, new_run
@@ -187,6 +188,30 @@ def test_equal_seeds_give_equal_networks(trained: tuple[Path, Outcome], tmp_path
     first, again = (load_file(run / "model/model.safetensors") for run in runs)
     for name, weights in first.items():
         assert (weights == again[name]).all()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("Key backend: 'module://nowhere' is not a valid value"),
+        OSError(28, "No space left on device"),
+    ],
+)
+def test_a_picture_that_fails_does_not_end_the_training(
+    error: Exception, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setenv("SOLITAIRE_ENV_QUIET", "0")
+    monkeypatch.setattr(plots, "draw_curve", fails)
+    for name in ("score.json", "evaluation.txt", "curve.png"):
+        (run / name).unlink()
+    outcome = command("--resume", run, "--eval-deals", "0:2", "--quiet")
+    assert outcome.status == 0 and (run / "score.json").is_file()
+    assert (run / "evaluation.txt").read_text() in outcome.out and not (run / "curve.png").exists()
+    [notice] = outcome.err.splitlines()
+    assert notice.startswith(f"{run / 'curve.png'}: not drawn ({type(error).__name__}, ")
 
 
 # --------------------------------------------------------------------------------- stop and resume

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,8 @@ from agents.config import make_config
 from agents.reports.plots import STYLE, draw_curve, read_run
 from agents.runs.config_files import dump_config
 from agents.runs.folders import CURVE_COLUMNS
+
+ROOT = Path(__file__).parents[3]
 
 
 def make_run(folder: Path, rates: list[float], **values: Any) -> Path:
@@ -47,6 +52,18 @@ def test_the_command_writes_the_same_picture_each_time(runs: list[Path], tmp_pat
     for picture in pictures:
         assert main([str(tmp_path), "-o", str(picture)]) == 0
     assert pictures[0].read_bytes() == pictures[1].read_bytes()
+
+
+@pytest.mark.parametrize("backend", ["module://matplotlib_inline.backend_inline", "nonsense", "tkagg"])
+def test_a_command_draws_whatever_backend_a_notebook_has(
+    backend: str, runs: list[Path], tmp_path: Path
+) -> None:
+    picture = tmp_path / "curve.png"
+    done = subprocess.run(
+        [sys.executable, "-m", "agents", "plot", *map(str, runs), "-o", str(picture)], cwd=ROOT,
+        env=os.environ | {"MPLBACKEND": backend}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "") and picture.read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
