@@ -5,7 +5,6 @@ each deal to the stored results (:mod:`agents.reports.stored`) or to another fil
 than ``unknown`` are skipped. Every line is replayed in the environment before its result is written.
 """
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -30,7 +29,7 @@ from solitaire_env.notation import action_text, parse_position
 from solitaire_env.registration import import_module_of, resolve_variant, step_limit
 from solitaire_env.splits import parse_deals
 from solitaire_env.util.command_line import parse, run_command
-from solitaire_env.util.files import append_text, locked, read_given, write_text
+from solitaire_env.util.files import append_lines, append_text, json_lines, locked, read_given, write_text
 from solitaire_env.util.progress import ProgressLine
 
 MAX_CHUNK: Final = 16
@@ -143,13 +142,12 @@ def solve_many(variant: Variant, a: Arguments) -> int:
     with locked(lock, timeout_s=0), connect(a.ray, quiet=a.quiet) as cluster:
         path = a.out or stored.unfinished("solver", variant.name)
         known = _read(path, variant)
-        _write(path, known)  # without a line that an earlier command did not finish
         left = [deal for deal in deals if deal not in known or known[deal].result == "unknown"]
         done = len(deals) - len(left)
         for found in solve_deals(variant, a, left, cluster):
             rows = (found, known.get(found.deal, found))
             known[found.deal] = max(rows, key=lambda row: (row.result != "unknown", row.cards_home))
-            append_text(path, json.dumps(asdict(known[found.deal])) + "\n")
+            append_lines(path, [asdict(known[found.deal])])
             done += 1
             line.count(done, len(deals), lambda: f"solving: {Counter(v.result for v in known.values())}")
         _write(path, known)
@@ -214,7 +212,7 @@ def _read(path: Path, variant: Variant) -> dict[int | str, SolverResult]:
 def _write(path: Path, known: dict[int | str, SolverResult]) -> None:
     """Write a file of results, sorted by deal."""
     rows = sorted(known.values(), key=lambda row: _order(row.deal))
-    write_text(path, "".join(json.dumps(asdict(row)) + "\n" for row in rows))
+    write_text(path, json_lines(map(asdict, rows)))
 
 
 def _order(deal: int | str) -> tuple[str, int]:

@@ -16,7 +16,7 @@ from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Moves, Variant
 from solitaire_env.evaluation import evaluate, wilson_interval
 from solitaire_env.splits import parse_deals
-from solitaire_env.util.files import write_text
+from solitaire_env.util.files import json_lines, read_lines, write_text
 from solitaire_env.util.progress import ProgressLine, bar
 from solitaire_env.variants import get_variant, known_variants
 
@@ -73,8 +73,7 @@ def stored_rows() -> dict[str, Rows]:
 
 def read_file(path: Path) -> dict[str, Row]:
     """The rows of a file by game; empty if there is no file."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    return rows_of([json.loads(line) for line in lines])
+    return rows_of([json.loads(line) for _, line in read_lines(path)] if path.is_file() else [])
 
 
 def play_games(
@@ -116,7 +115,7 @@ def play_games(
         )
         kept = sorted(rows.values(), key=lambda row: order.index(row.game))
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, "".join(json.dumps(asdict(row)) + "\n" for row in kept))
+        write_text(path, json_lines(map(asdict, kept)))
     line.close()
     return rows
 

@@ -11,7 +11,7 @@ from agents.reports.stored import STRICT, Amount, Count, read_rows, sentence
 from agents.reports.tables import share, table
 from solitaire_env import VARIANTS
 from solitaire_env.registration import env_variant, step_limit
-from solitaire_env.util.files import read_text
+from solitaire_env.util.files import read_lines
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -47,8 +47,7 @@ def read_solver_results(path: Path) -> list[SolverResult]:
     """
     adapter = TypeAdapter(SolverResult)
     rows = []
-    *lines, _ = read_text(path).split("\n")
-    for number, line in enumerate(lines, 1):
+    for number, line in read_lines(path):
         try:
             rows.append(adapter.validate_json(line))
         except ValidationError as error:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import lzma
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -20,7 +20,15 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationE
 from solitaire_env import splits
 from solitaire_env.evaluation import Game, Summary, game_rules, summarize
 from solitaire_env.registration import env_variant
-from solitaire_env.util.files import locked, model_folder, write_bytes, write_json, write_text
+from solitaire_env.util.files import (
+    json_lines,
+    locked,
+    model_folder,
+    read_lines,
+    write_bytes,
+    write_json,
+    write_text,
+)
 from solitaire_env.util.messages import shown
 
 ROOT: Final = Path(__file__).parents[2]
@@ -148,7 +156,7 @@ def unfinished(table: Table, entry: str, *, fresh: bool = False) -> Path:
     path = RESULTS / "unfinished" / table / f"{entry}.jsonl"
     if fresh or not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, "" if fresh else _lines(read_rows(table).get(entry, ())))
+        write_text(path, "" if fresh else json_lines(read_rows(table).get(entry, ())))
     return path
 
 
@@ -156,9 +164,7 @@ def finish(table: Table, entry: str, about: About | None = None) -> None:
     """Move the rows of the unfinished file to the table."""
     path = unfinished(table, entry)
     with locked(path):
-        store(
-            table, entry, [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()], about
-        )
+        store(table, entry, [json.loads(line) for _, line in read_lines(path)], about)
         path.unlink()
 
 
@@ -169,14 +175,10 @@ def store(table: Table, entry: str, rows: Rows, about: About | None = None) -> N
     with locked(path):
         kept = {**read_rows(table), entry: rows}
         lines = ({"entry": name, **row} for name in sorted(kept) for row in kept[name])
-        write_bytes(path, lzma.compress(_lines(lines).encode()))
+        write_bytes(path, lzma.compress(json_lines(lines).encode()))
         if about is not None:
             abouts = {**read_abouts(table), entry: about}
             write_json(RESULTS / f"{table}.json", {name: _known(abouts[name]) for name in sorted(abouts)})
-
-
-def _lines(rows: Iterable[Mapping[str, Any]]) -> str:
-    return "".join(json.dumps(row) + "\n" for row in rows)
 
 
 def _known(about: About) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from solitaire_env.core.deals import Deal
-from solitaire_env.util.files import append_text, locked, read_text, write_text
+from solitaire_env.util.files import append_lines, json_lines, locked, read_lines, write_text
 from solitaire_env.util.messages import shown
 
 
@@ -69,18 +69,10 @@ def check_distinct(games: Iterable[Game]) -> None:
 def _read_rows(path: Path) -> list[Game]:
     """The games in the lines of a results file."""
     games = []
-    try:
-        lines = read_text(path).split("\n")
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: it is not text, allowed: JSON lines") from None
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
+    for number, line in read_lines(path):
         try:
             games.append(_read_game(line))
         except ValueError as error:
-            if number == len(lines):
-                break
             raise ValueError(f"{path}, line {number}: not a game of an evaluation ({error})") from None
     return games
 
@@ -101,9 +93,8 @@ def _read_game(line: str) -> Game:
     return Game(**data)
 
 
-def _as_line(game: Game) -> str:
-    data = {key: value for key, value in asdict(game).items() if value is not None or key not in _OPTIONAL}
-    return json.dumps(data) + "\n"
+def _as_row(game: Game) -> dict[str, Any]:
+    return {key: value for key, value in asdict(game).items() if value is not None or key not in _OPTIONAL}
 
 
 class ResultFile:
@@ -144,7 +135,7 @@ class ResultFile:
         """Store games, immediately on disk."""
         self.games |= {game.deal: game for game in games}
         if self.path is not None and games:
-            append_text(self.path, "".join(map(_as_line, games)))
+            append_lines(self.path, map(_as_row, games))
 
     def sort(self, deals: Sequence[Deal]) -> None:
         """Read all rows, and sort them by the order of the deals, so that the file of an evaluation is always
@@ -161,4 +152,5 @@ class ResultFile:
             for game in _read_rows(self.path) if self.path.exists() else ():
                 self._check(game)
                 self.games[game.deal] = game
-            write_text(self.path, "".join(map(_as_line, sorted(self.games.values(), key=place))))
+            rows = map(_as_row, sorted(self.games.values(), key=place))
+            write_text(self.path, json_lines(rows))

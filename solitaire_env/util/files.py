@@ -7,10 +7,10 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 from uuid import uuid4
 
 from solitaire_env.util.messages import one_line, shown
@@ -109,10 +109,61 @@ def write_text(path: Path, text: str) -> None:
     write_whole(path, lambda part: part.write_text(text, encoding="utf-8"))
 
 
-def append_text(path: Path, text: str) -> None:
-    """Append whole lines to a text file that other processes may append to, or rewrite while it is locked."""
-    with locked(path), naming(path), path.open("a", encoding="utf-8") as file:
-        file.write(text)
+def json_lines(rows: Iterable[Any]) -> str:
+    """Rows as JSON, one a line."""
+    return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+def append_lines(path: Path, rows: Iterable[Any]) -> None:
+    """Append rows to a file of JSON lines that other processes may append to, or rewrite while it is locked.
+
+    A last line that another writer did not finish, as it was killed or the disk was full, is removed.
+    """
+    text = json_lines(rows)
+    with locked(path), naming(path), path.open("a+b") as file:
+        _end_last_line(file)
+        file.write(text.encode())
+
+
+def _end_last_line(file: BinaryIO) -> None:
+    """End the last line of a file if it lacks only the line break; remove it if it lacks more."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - 1))
+    if file.read() in (b"", b"\n"):
+        return
+    file.seek(0)
+    last = file.read().rpartition(b"\n")[2]
+    if _is_json(last):
+        file.write(b"\n")
+    else:
+        file.truncate(size - len(last))
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def read_lines(path: Path) -> list[tuple[int, str]]:
+    """The lines of a file of JSON lines that are not empty, with their numbers, without an unfinished last
+    one.
+
+    Raises
+    ------
+    ValueError
+        If the file is not text.
+    """
+    data = path.read_bytes()
+    whole_lines = data[: data.rfind(b"\n") + 1]  # the unfinished line may end within a character
+    for part in (data, whole_lines):
+        with contextlib.suppress(UnicodeDecodeError):
+            *lines, last = _decode(part).split("\n")
+            whole = [*lines, last] if _is_json(last) else lines
+            return [(number, line) for number, line in enumerate(whole, 1) if line.strip()]
+    raise ValueError(f"{path}: it is not text, allowed: JSON lines")
 
 
 def write_json(path: Path, data: Any) -> None:
@@ -122,7 +173,10 @@ def write_json(path: Path, data: Any) -> None:
 
 def read_text(path: Path) -> str:
     """A text file in UTF-8, or in UTF-16 with a byte order mark. The mark is not part of the text."""
-    data = path.read_bytes()
+    return _decode(path.read_bytes())
+
+
+def _decode(data: bytes) -> str:
     encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
     return io.TextIOWrapper(io.BytesIO(data), encoding=encoding).read()
 

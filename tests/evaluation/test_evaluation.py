@@ -28,6 +28,7 @@ from solitaire_env.evaluation import (
     summarize,
     wilson_interval,
 )
+from solitaire_env.evaluation.result_files import ResultFile
 from solitaire_env.evaluation.runner import random_stream
 from solitaire_env.notation import parse_action
 from solitaire_env.policies import load_policy
@@ -516,6 +517,26 @@ def test_an_incomplete_last_line_is_ignored(tmp_path: Path, cut: int) -> None:
     policy = Whim()
     assert run(path, policy).games == expected and path.read_bytes() == whole
     assert 0 < policy.calls <= 40 or cut == 1
+
+
+@pytest.mark.parametrize("cut", [1, 30, 150])
+def test_writers_go_on_when_another_is_killed(tmp_path: Path, cut: int) -> None:
+    """The others keep their games, and a game that was not finished is played again."""
+    path = tmp_path / "games.jsonl"
+    games = run(path).games
+    whole = path.read_bytes()
+    path.unlink()
+    about = {key: getattr(games[0], key) for key in ("env", "policy", "moves", "rules", "seed")}
+    killed, other, late = (ResultFile(path, about) for _ in range(3))
+    killed.add(games[:3])
+    path.write_bytes(path.read_bytes()[:-cut])
+    lost = games[2:3] if cut > 1 else ()
+    other.add(games[3:5])
+    assert read_games(path) == [game for game in games[:5] if game not in lost]
+    late.add(games[5:7])
+    late.sort([game.deal for game in games])
+    assert read_games(path) == [game for game in games[:7] if game not in lost]
+    assert run(path).games == games and path.read_bytes() == whole
 
 
 def first_legal(observations: Any, masks: Any) -> Any:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from solitaire_env.util.files import (
-    append_text,
+    append_lines,
     locked,
     model_folder,
     read_json,
+    read_lines,
     write_bytes,
     write_json,
     write_text,
@@ -95,15 +98,53 @@ def test_no_line_is_lost_if_others_append_and_rewrite(tmp_path: Path) -> None:
 
     def add(writer: int) -> None:
         for number in range(50):
-            append_text(path, f"{writer} {number}\n")
+            append_lines(path, [[writer, number]])
             if number % 10 == 0:
                 with locked(path):
                     write_text(path, path.read_text())
 
     with ThreadPoolExecutor() as pool:
         list(pool.map(add, range(4)))
-    expected = sorted(f"{writer} {number}" for writer in range(4) for number in range(50))
+    expected = sorted(f"[{writer}, {number}]" for writer in range(4) for number in range(50))
     assert sorted(path.read_text().splitlines()) == expected and list(tmp_path.iterdir()) == [path]
+
+
+def rows_of(path: Path) -> list[Any]:
+    return [json.loads(line) for _, line in read_lines(path)]
+
+
+ROWS = [{"deal": 1, "of": "é"}, {"deal": 2, "won": [True, 52]}, {"deal": 3}]
+
+
+@pytest.mark.parametrize("damage", [b"", b"\xc3", b"\0\0\0"], ids=["cut", "in a character", "zeros"])
+def test_lines_that_a_writer_did_not_finish_harm_no_others(damage: bytes, tmp_path: Path) -> None:
+    """A writer may be killed, or find the disk full, after any byte. Only its own rows are lost."""
+    path = tmp_path / "rows.jsonl"
+    append_lines(path, ROWS[:2])
+    data = path.read_bytes()
+    for size in range(len(data) + 1):
+        path.write_bytes(data[:size] + damage)
+        # A line that lacks only its line break is whole.
+        whole = ROWS[: (data[:size] + (b"" if damage else b"\n")).count(b"}\n")]
+        assert rows_of(path) == whole
+        append_lines(path, ROWS[2:])
+        assert rows_of(path) == [*whole, ROWS[2]]
+        assert path.read_bytes().count(b"\n") == len(whole) + 1
+
+
+def test_rows_are_readable_after_the_disk_was_full(tmp_path: Path, full_disk: Callable[[], None]) -> None:
+    path = tmp_path / "rows.jsonl"
+    append_lines(path, ROWS)
+    resource = pytest.importorskip("resource")
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    full_disk()
+    with pytest.raises(OSError, match="cannot be written"):
+        append_lines(path, ROWS * 9)
+    resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert path.stat().st_size == 100, "a line is cut"
+    before = rows_of(path)
+    append_lines(path, ROWS[:1])
+    assert rows_of(path) == [*before, ROWS[0]] and before[:3] == ROWS
 
 
 @pytest.mark.parametrize(
@@ -112,7 +153,7 @@ def test_no_line_is_lost_if_others_append_and_rewrite(tmp_path: Path) -> None:
         lambda path: write_text(path, "x" * 500),
         lambda path: write_bytes(path, b"x" * 500),
         lambda path: write_json(path, ["x"] * 500),
-        lambda path: append_text(path, "x" * 500),
+        lambda path: append_lines(path, ["x" * 500]),
     ],
     ids=["text", "bytes", "json", "append"],
 )

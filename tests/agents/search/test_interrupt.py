@@ -17,6 +17,7 @@ import pytest
 from agents import evaluate, solve
 from agents.commands import dataset, leaderboard
 from agents.policies import load_search, make_solver
+from agents.reports.solver_results import read_solver_results
 from agents.search import beam, budget, exhaustive, player, solver, tree_player
 from agents.search.budget import Budget
 from agents.search.collapsed import Collapsed
@@ -101,6 +102,22 @@ def test_solve_stores_no_result_of_an_interrupted_deal(ctrl_c: Callable[..., Non
     assert [json.loads(line)["deal"] for line in kept.splitlines()] == [0, 1]
     assert solve.main(command) == 0
     assert path.read_text().startswith(kept) and len(path.read_text().splitlines()) == 4
+
+
+@pytest.mark.parametrize("cut", [1, 40])
+def test_solve_resumes_after_a_line_that_was_not_finished(
+    cut: int, ctrl_c: Callable[..., None], tmp_path: Path
+) -> None:
+    path = tmp_path / "results.jsonl"
+    command = ["eights-down", "--out", str(path), "--quiet", "--deals"]
+    assert solve.main([*command, "0:3"]) == 0
+    whole = path.read_text()
+    path.write_text(whole[:-cut])
+    ctrl_c(solver, "shorten", 2 if cut == 1 else 3)
+    assert solve.main([*command, "0:5"]) == 130
+    assert [row.deal for row in read_solver_results(path)] == [0, 1, 2, 3]
+    assert solve.main([*command, "0:5"]) == 0
+    assert [row.deal for row in read_solver_results(path)] == [0, 1, 2, 3, 4]
 
 
 SEARCHED = {
