@@ -13,6 +13,8 @@ os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 # Python names the program so while it looks for the module of `python -m agents...`. All commands need these.
 if sys.argv[:1] == ["-m"]:
+    import solitaire_env  # noqa: F401  # from now on Ctrl-C ends them with a sentence
+
     # They draw into files. A notebook's backend, which they inherit, may not be installed here.
     os.environ["MPLBACKEND"] = "agg"
     for package in ("pydantic", "yaml"):

@@ -6,8 +6,14 @@ Importing the package registers the games::
     env = gym.make("solitaire_env:Solitaire/FortyThieves-v0")
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+if sys.argv[:1] == ["-m"]:
+    from solitaire_env.util.interrupts import expect_interrupts
+
+    expect_interrupts()
 
 from solitaire_env.registration import env_id, register_all, register_variant
 from solitaire_env.variants import VARIANTS, Variant, get_variant

@@ -139,7 +139,7 @@ def _end_last_line(file: BinaryIO) -> None:
         file.truncate(size - len(last))
 
 
-def _is_json(text: bytes) -> bool:
+def _is_json(text: str | bytes) -> bool:
     try:
         json.loads(text)
     except (ValueError, RecursionError):

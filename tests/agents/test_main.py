@@ -35,6 +35,16 @@ def test_an_unknown_command_is_an_error(capsys: pytest.CaptureFixture[str]) -> N
     assert "error: unknown command 'leaderbord'" in capsys.readouterr().err
 
 
+def run_module(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run ``python -m`` with a module; those in a folder can be imported, ``sitecustomize`` at the start."""
+    root = Path(__file__).parents[2]
+    return subprocess.run(
+        [sys.executable, "-m", *command.split()], cwd=root,
+        env=os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{root}"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
 HIDES = """
 from importlib.machinery import PathFinder
 find = PathFinder.find_spec
@@ -53,15 +63,51 @@ PathFinder.find_spec = lambda name, *more: None if name == {package!r} else find
     ],
 )
 def test_a_missing_package_is_named_with_its_extra(package: str, command: str, tmp_path: Path) -> None:
-    """Python runs a module ``sitecustomize`` at its start; this one hides the package."""
     (tmp_path / "sitecustomize.py").write_text(HIDES.format(package=package))
-    root = Path(__file__).parents[2]
-    done = subprocess.run(
-        [sys.executable, "-m", *command.split()], cwd=root,
-        env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{root}"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = run_module(command, tmp_path)
     assert done.returncode == 2 and not done.stdout
     [error] = done.stderr.splitlines()
     assert f"needs {package}, which is not installed; in a clone" in error
     assert error.endswith("pip install -e '.[train]'")
+
+
+INTERRUPTS = """
+from importlib.machinery import PathFinder
+find = PathFinder.find_spec
+def find_spec(name, *more):
+    if name == {module!r}:
+        raise KeyboardInterrupt
+    return find(name, *more)
+PathFinder.find_spec = find_spec
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "module"),
+    [
+        ("agents evaluate --help", "gymnasium"),
+        ("agents tune --help", "pydantic"),
+        *((f"agents.{name} --help", "tyro") for name in ("evaluate", "solve", "train", "commands.plot")),
+        ("agents.evaluate --policy search --env klondike --deals 0:1", "agents.search.tree_player"),
+        ("solitaire_env list", "numpy"),
+        ("solitaire_env list", "tyro"),
+    ],
+)
+def test_ctrl_c_while_a_command_is_imported_ends_it_with_a_sentence(
+    command: str, module: str, tmp_path: Path
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTS.format(module=module))
+    done = run_module(command, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "\nInterrupted.\n")
+
+
+def test_other_programs_keep_their_traces(tmp_path: Path) -> None:
+    """Importing the package changes nothing in programs that are not ours."""
+    for text, words in (("raise KeyboardInterrupt", "KeyboardInterrupt"), ("1 / 0", "ZeroDivisionError")):
+        (tmp_path / "theirs.py").write_text(f"import agents, solitaire_env\n{text}\n")
+        done = run_module("theirs", tmp_path)
+        assert done.returncode not in (0, 130) and "Traceback (most recent call last):\n" in done.stderr
+        assert words in done.stderr and "Interrupted." not in done.stderr
+    fails = INTERRUPTS.format(module="tyro").replace("KeyboardInterrupt", "ZeroDivisionError")
+    (tmp_path / "sitecustomize.py").write_text(fails)
+    assert "Traceback" in run_module("agents.evaluate", tmp_path).stderr, "other errors have a trace"
