@@ -170,7 +170,7 @@ def described(a: Add, policy: str, config: TrainConfig) -> About:
             made=made,
             training=cost_of(policy, folder, config.variant),
             weights=stored.weights_hash(folder),
-            budget=vars(a.search) if policy == "search" else None,
+            budget=vars(a.search.of_game(config.variant)) if policy == "search" else None,
             config=yaml.safe_load(dump_config(config)) if a.table == "ablations" else None,
         )
     except ValidationError as error:

@@ -2,14 +2,21 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from agents.search.collapsed import collapses
+from solitaire_env import Variant
+
 Array = npt.NDArray[Any]
 
+SIMULATIONS: Final = 512
+"""Simulations of a move by default. In most games more bring little."""
+TREE_SIMULATIONS: Final = 4000
+"""The same in games like Klondike, about two seconds a game."""
 PART: Final = 512
 """Number of simulations in one call of a kernel: a fraction of a second, after which Ctrl-C is served."""
 
@@ -29,8 +36,9 @@ def better_half(left: Array, scores: Array) -> Array:
 class Budget:
     """Search budget of a move."""
 
-    simulations: int = 512
-    """Total number of simulations, where there is more than one move to choose from."""
+    simulations: int | None = None
+    """Total number of simulations, where there is more than one move to choose from. (default: 4000 in games
+    like Klondike, 512 in others)"""
     candidates: int = 6
     """Maximum number of candidate moves, the likeliest."""
     min_prob: float = 0.003
@@ -44,8 +52,8 @@ class Budget:
 
     def __post_init__(self) -> None:
         for name, least in (("simulations", 2), ("candidates", 1), ("nodes", 0)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} is {getattr(self, name)}, allowed: at least {least}")
+            if (number := getattr(self, name)) is not None and number < least:
+                raise ValueError(f"{name} is {number}, allowed: at least {least}")
         if not 0 <= self.prior_weight < float("inf"):
             raise ValueError(f"prior_weight is {self.prior_weight}, allowed: 0 and above")
         if not 0 <= self.min_prob <= 1:
@@ -53,8 +61,17 @@ class Budget:
         if self.milliseconds is not None and not self.milliseconds > 0:
             raise ValueError(f"milliseconds is {self.milliseconds}, allowed: above 0")
 
+    def of_game(self, variant: Variant) -> "Budget":
+        """The budget with the number of simulations of a game, if it has none."""
+        if self.simulations is not None:
+            return self
+        # With a limit of time it is the number between two looks at the clock.
+        is_tree = collapses(variant) and self.milliseconds is None
+        return replace(self, simulations=TREE_SIMULATIONS if is_tree else SIMULATIONS)
+
     def rounds(self, candidates: int) -> Iterator[Iterator[int]]:
         """Batches of simulations in rounds; after each round, half of the candidates remain."""
+        assert self.simulations is not None
         rounds = (candidates - 1).bit_length()
         if self.milliseconds is None:
             for _ in range(rounds):
@@ -62,9 +79,10 @@ class Budget:
             return
         start = time.perf_counter()
         for k in range(rounds):
-            yield self._until(start + self.milliseconds / 1000 * (k + 1) / rounds)
+            yield self._until(start + self.milliseconds / 1000 * (k + 1) / rounds, self.simulations)
 
-    def _until(self, end: float) -> Iterator[int]:
-        yield self.simulations
+    @staticmethod
+    def _until(end: float, simulations: int) -> Iterator[int]:
+        yield simulations
         while time.perf_counter() < end:
-            yield self.simulations
+            yield simulations

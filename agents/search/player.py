@@ -99,7 +99,7 @@ class Searcher(SearchPolicy):
         super().__init__(variant.with_rules(moves=player.moves), budget)
         self.moves = player.moves
         self.player = player.in_32_bits()
-        rows = max(self.budget.simulations + self.budget.candidates, 16)
+        rows = max(self.simulations + self.budget.candidates, 16)
         self.batch = Batch(GameSpec(self.variant), rows)
         solves = not variant.stock and not variant.hides_cards and self.budget.nodes > 0
         self.solver = Solver(self.variant) if solves else None

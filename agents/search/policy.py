@@ -35,7 +35,7 @@ class SearchPolicy(Policy):
     variant
         The game.
     budget
-        The search budget of a move.
+        The search budget of a move; what it leaves out is the game's default.
     """
 
     name = "search"
@@ -45,7 +45,9 @@ class SearchPolicy(Policy):
     """What it remembers of a game."""
 
     def __init__(self, variant: Variant, budget: Budget | None = None) -> None:
-        self.budget = budget or Budget()
+        self.budget = (budget or Budget()).of_game(variant)
+        assert self.budget.simulations is not None
+        self.simulations = self.budget.simulations
         self.variant = variant
         self.moves = variant.moves
         self.games: dict[int, Any] = {}

@@ -65,7 +65,7 @@ class TreeSearcher(SearchPolicy):
         super().__init__(variant, budget)
         self.batch = Batch(GameSpec(variant), 1)
         self.search = make_search(0)
-        self.tree = make_tree(2 * self.budget.simulations)
+        self.tree = make_tree(2 * self.simulations)
         self.path = np.zeros(DEPTH, dtype=np.int64)
         self.frame = np.zeros(COLUMNS, dtype=np.int64)
         self.solver = Collapsed(variant, MEGABYTES)
