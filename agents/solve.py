@@ -29,7 +29,7 @@ from solitaire_env.notation import action_text, parse_position
 from solitaire_env.registration import import_module_of, resolve_variant, step_limit
 from solitaire_env.splits import parse_deals
 from solitaire_env.util.command_line import parse, run_command
-from solitaire_env.util.files import append_lines, append_text, json_lines, locked, read_given, write_text
+from solitaire_env.util.files import append_lines, json_lines, locked, read_given, write_text
 from solitaire_env.util.progress import ProgressLine
 
 MAX_CHUNK: Final = 16

@@ -20,8 +20,8 @@ from agents.search.budget import Budget, better_half, parts
 from agents.search.collapsed import COLUMNS, Collapsed, code_of, make_search, read, spell
 from agents.search.exhaustive import FOUND, MORE
 from agents.search.policy import Memory, SearchPolicy
-from agents.search.stocks import draw_stocks, unseen, write_games
 from agents.search.solver import SLICE
+from agents.search.stocks import draw_stocks, unseen, write_games
 from agents.search.tree import TRIED, WINS, grow, make_tree, plant
 from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
