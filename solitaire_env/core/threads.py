@@ -144,7 +144,7 @@ def _helpers() -> "SimpleQueue[tuple[_Job, int]]":
 
     # No thread can be started, or the interpreter is about to end: the caller does all the work.
     with suppress(RuntimeError):
-        for _ in range(max_threads() - 1):
+        for _ in range(max(1, max_threads() - 1)):
             start_new_thread(help_for_ever, ())
     return work
 
@@ -167,9 +167,8 @@ def share(call: Callable[[], object], threads: int) -> None:
     job = _Job(call, threads - 1)
     interrupt: BaseException | None = None
     try:
-        work = _helpers()
         for helper in range(threads - 1):
-            work.put((job, helper))
+            _helpers().put((job, helper))
         call()
     finally:
         while True:

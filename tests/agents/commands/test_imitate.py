@@ -284,7 +284,7 @@ def test_training_starts_from_a_clone(cloned: tuple[Path, str], tmp_path: Path) 
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"env": "busy-aces"}, ["the model is for Solitaire/EightsDown-v0", "this game has"]),
+        ({"env": "busy-aces"}, ["the model is for Solitaire/EightsDown-v0", "this game is Busy Aces"]),
         ({"width": 9}, ["'moves'", "'width': 8", "'width': 9"]),
     ],
 )

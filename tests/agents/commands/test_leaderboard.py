@@ -16,6 +16,7 @@ from agents.reports.stored import About, read_entries, read_leaderboard, read_ro
 from agents.reports.tables import against, signed_rank
 from solitaire_env.evaluation import evaluate, mcnemar
 from solitaire_env.policies import shipped
+from solitaire_env.variants import VARIANTS
 from tests.conftest import Refuses
 from tests.games import THE_FIVE
 
@@ -185,10 +186,10 @@ def test_a_family_row_is_stored_for_every_game(board: Path, monkeypatch: pytest.
         return evaluate(policy, variant, deals)
 
     monkeypatch.setattr(family, "evaluate", interrupted)
-    monkeypatch.setattr("agents.commands.leaderboard.VARIANTS", family.VARIANTS[:3])
+    monkeypatch.setattr("agents.commands.leaderboard.VARIANTS", VARIANTS[:3])
     command = ["add", "family", "greedy", "--quiet", "--deals"]
     assert main([*command, "0:2"]) == 130 and main([*command, "0:2"]) == 0
-    names = [variant.name for variant in family.VARIANTS[:3]]
+    names = [variant.name for variant in VARIANTS[:3]]
     assert calls == [*names[:2], *names[1:]]
     assert list(family.stored_rows()["greedy"]) == names
     assert main([*command, "0:3"]) == 0
