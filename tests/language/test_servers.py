@@ -85,6 +85,25 @@ def _error(url: str, **arguments: Any) -> str:
     return str(caught.value)
 
 
+WRONG: list[tuple[str, Any]] = [
+    *(("reset", {key: value}) for key in ("game", "deal", "split") for value in ("tarot", -1, [1], {}, 1.5)),
+    ("reset", {"seed": "x"}), ("reset", {"seed": -1}), ("reset", {"seed": [1]}),
+    ("reset", {"split": "test", "index": 5000}), ("reset", {"split": "test", "index": "a"}),
+    ("reset", [1]), ("step", {}), ("step", {"action": 3}), ("step", {"action": {"answer": 3}}),
+    ("step", {"action": {"answer": "draw"}}),
+    *((f"solitaire/{route}", {"split": split, **more}) for split in ("exam", 3, None)
+      for route in ("task", "tasks", "num_tasks", "task_range") for more in ({}, {"index": 1})),
+    ("solitaire/task", {"split": "test", "index": 99_999}),
+]  # fmt: skip
+"""Requests with a mistake. A step over HTTP has no game: each request is an environment of its own."""
+
+
+@pytest.mark.parametrize(("route", "request_"), WRONG)
+def test_a_mistake_of_a_client_is_answered_as_its_own(url: str, route: str, request_: Any) -> None:
+    answer = httpx.post(f"{url}/{route}", json=request_)
+    assert 400 <= answer.status_code < 500 and answer.json()["detail"]
+
+
 def test_the_environment_is_valid(url: str) -> None:
     folder = str(EXAMPLES / "solitaire_openenv")
     for arguments in (["--level", "static", "--skip-build", folder], ["--url", url]):

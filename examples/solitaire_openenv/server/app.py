@@ -5,6 +5,7 @@ import argparse
 import uvicorn
 from fastapi import Request
 from fastapi.responses import JSONResponse
+from gymnasium.error import ResetNeeded
 from openenv.core import create_app
 
 from solitaire_openenv.models import SolitaireAction, SolitaireObservation
@@ -19,10 +20,13 @@ app = create_app(
 )
 
 
-@app.exception_handler(ValueError)
-def explain(request: Request, error: ValueError) -> JSONResponse:
+def explain(request: Request, error: Exception) -> JSONResponse:
     """Say which value was wrong, such as the name of a split, and what is allowed."""
     return JSONResponse({"detail": str(error)}, status_code=400)
+
+
+for mistake in (ValueError, TypeError, IndexError, ResetNeeded):
+    app.add_exception_handler(mistake, explain)
 
 
 def main() -> None:
