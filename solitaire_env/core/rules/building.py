@@ -196,13 +196,16 @@ def is_crowded(rules, state, b):
     """Whether a pile might ever get full.
 
     A pile grows by sequences alone. So it has enough room if fewer cards are below the sequence at its end
-    than were dealt to the fullest pile. Where groups move out of order, a pile has room for all cards.
+    than were dealt to the fullest pile. Where groups move out of order, a pile has room for all cards. A
+    face-down card ends the sequence, whatever it is: legal moves do not depend on hidden cards.
     """
     for pile in range(rules.piles):
         below = state.heights[b, pile] - 1
         first = pile * rules.pile_capacity
-        while below > 0 and fits(
-            rules, state.rows[b, first + below], state.rows[b, first + below - 1] & (DOWN - 1)
+        while (
+            below > 0
+            and state.rows[b, first + below - 1] < DOWN
+            and fits(rules, state.rows[b, first + below], state.rows[b, first + below - 1])
         ):
             below -= 1
         if below >= rules.most_dealt and rules.moves != ANY_GROUP:
