@@ -9,14 +9,11 @@ from collections.abc import Iterator
 from threading import Lock
 from typing import Any, Final, Literal, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 from typing_extensions import Unpack
 
 from solitaire_env.arguments import GameArguments
 from solitaire_env.core.cards import FACE_DOWN
 from solitaire_env.core.layout import action_layout
-from solitaire_env.core.position import remembered_order
 from solitaire_env.core.variant import Variant
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import Game, game_rules
@@ -141,7 +138,8 @@ class TextGame:
     show_moves
         Whether the text lists the legal moves in words.
     memory
-        Whether the text lists the stock after a redeal, whose cards and order the player has seen.
+        Whether the text lists the stock if the player has seen it: after a redeal, or because the position
+        that the game started from lists it.
     max_invalid
         Number of answers without a legal move that end the game; None for no limit.
     max_steps
@@ -184,8 +182,6 @@ class TextGame:
         self.total_reward = 0.0
         """The sum of the rewards."""
         self._ended = False
-        self._order: npt.NDArray[np.int8] | None = None
-        """The order of the stock that the player remembers."""
 
     def rules(self, answer: str = ANSWER) -> str:
         """The rules of the game, and how to answer: a system prompt."""
@@ -226,8 +222,6 @@ class TextGame:
         self.steps = self.invalid_actions = 0
         self.total_reward = 0.0
         self._ended = not self.env.legal_actions()
-        self._order = None
-        self._remember()
         return self.text()
 
     def step(self, answer: str) -> tuple[str, float, bool]:
@@ -248,19 +242,12 @@ class TextGame:
         self.steps += 1
         self._ended = terminated or truncated or self.steps >= self.max_steps
         self.total_reward += reward
-        self._remember()
         return self.text(), reward, self.done
 
     @property
     def _remembers(self) -> bool:
         """Whether there is a redeal to remember the stock after."""
         return self.memory and self.env.variant.passes != 1
-
-    def _remember(self) -> None:
-        """Update the order of the stock that the player remembers."""
-        if self._remembers:
-            batch = self.env.batch
-            self._order = remembered_order(batch.rules, batch.state.rows[0], self._order)
 
     def _question(self, moves: list[str], marked: str | None) -> str:
         """Why no move of an answer was played, and the legal ones."""
@@ -285,7 +272,7 @@ class TextGame:
         return "\n".join([*self._board_lines(), "", *self._last_lines()])
 
     def _board_lines(self) -> Iterator[str]:
-        position = self.env.batch.visible(0, self._order)
+        position = self.env.batch.visible(0, self._remembers)
         hidden, cards = FACE_DOWN in position.stock, len(position.stock)
         lines = format_position(position).splitlines()[1:]  # without the name of the game
         if self.board == "ansi":

@@ -154,7 +154,7 @@ def test_a_game_with_memory_shows_the_cards_of_the_stock_that_were_seen(name: st
 
 @pytest.mark.parametrize("name", REDEALS)
 def test_a_game_starts_from_a_position_with_a_remembered_stock(name: str) -> None:
-    game, other = TextGame(name, memory=True), TextGame(name)
+    game, other = TextGame(name, memory=True), TextGame(name, memory=True)
     game.reset(deal=3)
     while "redeal" not in game.legal():
         game.step("draw")
@@ -162,7 +162,8 @@ def test_a_game_starts_from_a_position_with_a_remembered_stock(name: str) -> Non
     board = game.step("draw")[0].partition("\n\n")[0]
     starts = set()
     for seed in range(3):
-        other.reset(seed=seed, position=f"variant: {name}\n{board}")
+        text = other.reset(seed=seed, position=f"variant: {name}\n{board}")
+        assert text.partition("\n\n")[0] == board
         starts.add(other.env.position())
         for line in ("stock", "waste"):
             assert f"\n{line}:" in game.env.position()

@@ -31,7 +31,7 @@ from solitaire_env.core.rules.step import count_outside, step_rows
 from solitaire_env.core.shuffle import make_deals, order_rows
 from solitaire_env.core.spec import REWARDS, GameSpec
 from solitaire_env.core.threads import Running, in_one_thread
-from solitaire_env.util.arguments import check_count
+from solitaire_env.util.arguments import check_count, check_flag
 from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number, whole_numbers
@@ -41,7 +41,7 @@ Start = Position | Deal | dict[str, Any]
 NO_NUMBER: Final = -1
 """Deal number of a game that did not start from one."""
 _INT64: Final = np.dtype(np.int64)
-_STATE_KEYS: Final = ("variant", "row", "deal", "stream", "steps", "stalls", "most_home")
+_STATE_KEYS: Final = ("variant", "row", "deal", "stream", "steps", "stalls", "most_home", "stock_seen")
 
 
 class IllegalActionError(ValueError):
@@ -57,11 +57,13 @@ def _update_rewards_and_ends(
     end_invalid: int,
     status: Annotated[Int8, "batch"],
     home: Annotated[Int64, "batch"],
+    stock: Annotated[Int16, "batch"],
     events: Events,
     todo: Annotated[Int8, "batch"],
     steps: Annotated[Int64, "batch"],
     stalls: Annotated[Int64, "batch"],
     most_home: Annotated[Int16, "batch"],
+    stock_seen: Annotated[Bool, "batch"],
     rewards: Annotated[Float64, "batch"],
     terminated: Annotated[Bool, "batch"],
     truncated: Annotated[Bool, "batch"],
@@ -93,6 +95,8 @@ def _update_rewards_and_ends(
             steps[b] = 0
             stalls[b] = 0
             most_home[b] = home[b]
+            stock_seen[b] = False
+        stock_seen[b] |= stock[b] == 0
         ended[b] = terminated[b] or truncated[b]
         won[b] = status[b] == WON
         episodes += ended[b]
@@ -171,6 +175,9 @@ class Rows:
         """Steps since the game last advanced: more cards home than before, or ``events.advanced``."""
         self.most_home = np.zeros(size, dtype=np.int16)
         """Most cards home since the deal."""
+        self.stock_seen = np.zeros(size, dtype=np.bool_)
+        """Whether the player has seen the cards of the stock, and so their order: it has been empty, or the
+        position that the game started from lists them."""
         self.rewards = np.zeros(size, dtype=np.float64)
         self.terminated = np.zeros(size, dtype=np.bool_)
         self.truncated = np.zeros(size, dtype=np.bool_)
@@ -365,6 +372,7 @@ class Batch(Rows):
         self.steps[rows] = 0
         self.stalls[rows] = 0
         self.most_home[rows] = self.state.home[rows]
+        self.stock_seen[rows] = self.state.stock[rows] == 0
         self.events.invalid[rows] = 0
         self.won[rows] = self.state.status[rows] == WON
         self._forget_names(rows)
@@ -373,7 +381,7 @@ class Batch(Rows):
         """Start a game in a row from a position.
 
         Hidden cards are drawn from the unseen cards with the row's stream: every order has the same
-        probability.
+        probability. A stock whose cards the position lists is one that the player has seen.
         """
         self.check_position(position)
         cards = position_to_row(position)
@@ -386,6 +394,7 @@ class Batch(Rows):
             stock[stock == FACE_DOWN] = unseen[:hidden]
             tableau[tableau == FACE_DOWN] = unseen[hidden:] | DOWN
         self.set_row(row, cards)
+        self.stock_seen[row] = not hidden
         self._name_deal(row, None)
 
     def check_position(self, position: Position) -> None:
@@ -421,7 +430,7 @@ class Batch(Rows):
             arrays = []
         for array in (
             *arrays, *self.events, self.streams, self.deal_numbers,
-            self.steps, self.stalls, self.most_home,
+            self.steps, self.stalls, self.most_home, self.stock_seen,
             self.rewards, self.terminated, self.truncated, self.ended, self.won,
         ):  # fmt: skip
             array[targets] = array[sources]
@@ -499,8 +508,8 @@ class Batch(Rows):
             _update_rewards_and_ends.bind(
                 *self.pay, settings.stall_limit or 0, settings.max_episode_steps or 0,
                 int(settings.on_invalid == "terminate"),
-                self.state.status, self.state.home, self.events, self._todo,
-                self.steps, self.stalls, self.most_home,
+                self.state.status, self.state.home, self.state.stock, self.events, self._todo,
+                self.steps, self.stalls, self.most_home, self.stock_seen,
                 self.rewards, self.terminated, self.truncated, self.ended, self.won,
             ),
             self._observer(np.arange(self.size)),
@@ -575,13 +584,15 @@ class Batch(Rows):
         """The full position of a game."""
         return position_from_row(self.variant, self.state.rows[row])
 
-    def visible(self, row: int, order: npt.NDArray[np.int8] | None = None) -> Position:
-        """The position of a game as its player sees it; with the stock if ``information`` is thoughtful.
-
-        ``order`` is that of the stock, if the player remembers it.
+    def visible(self, row: int, memory: bool = False) -> Position:
+        """The position of a game as its player sees it; with the stock if ``information`` is thoughtful, and
+        if the player has seen it and remembers it (``memory``).
         """
         position = self.position(row)
-        return position if self.settings.information == "thoughtful" else position.hidden(order)
+        if self.settings.information == "thoughtful":
+            return position
+        seen = memory and self.stock_seen[row]
+        return position.hidden(self.state.rows[row, self.rules.row_stock :] if seen else None)
 
     # ---------------------------------------------------------------------------- save, restore
 
@@ -595,6 +606,7 @@ class Batch(Rows):
             "steps": int(self.steps[row]),
             "stalls": int(self.stalls[row]),
             "most_home": int(self.most_home[row]),
+            "stock_seen": bool(self.stock_seen[row]),
         }
 
     @in_one_thread
@@ -608,6 +620,7 @@ class Batch(Rows):
         self.steps[row] = int(saved["steps"])
         self.stalls[row] = int(saved["stalls"])
         self.most_home[row] = int(saved["most_home"])
+        self.stock_seen[row] = saved["stock_seen"]
 
     def check_state(self, saved: Any) -> None:
         """Raise an error if a state is of another game, impossible, or not in the format of
@@ -627,11 +640,13 @@ class Batch(Rows):
             ("most_home", self.variant.cards),
         ):
             check_count(f"state {key}", saved[key], 0, most)
+        seen = check_flag("state stock_seen", saved["stock_seen"])
         codes, size = saved["row"], self.rules.row_size
         if not isinstance(codes, list) or len(codes) != size:
             raise ValueError(
                 f"state row is {shown(codes, 60)}, allowed: a list of {size} whole numbers from 0 to 127"
             )
-        read_row(self.variant, codes, "state")
+        if not read_row(self.variant, codes, "state").stock and not seen:
+            raise ValueError("state stock_seen is False, allowed: True, since the stock is empty")
         if saved["deal"] is not None:
             deals.check_deal(self.variant, saved["deal"])
