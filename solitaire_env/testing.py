@@ -17,7 +17,6 @@ from gymnasium.utils.env_checker import check_env
 
 from solitaire_env.core import observations
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.cards import DOWN
 from solitaire_env.core.layout import WON, action_layout
 from solitaire_env.core.rules.derive import derive_rows
 from solitaire_env.core.rules.state import State, make_state
@@ -162,15 +161,11 @@ def _check_play(variant: Variant, rng: np.random.Generator, steps: int) -> None:
 
 def _check_hidden(batch: Batch, row: int, other: Batch, rng: np.random.Generator, text: str) -> None:
     """Neither observation nor mask depends on the hidden cards in the stock and face down."""
-    rules = batch.rules
-    cards = batch.state.rows[row].copy()
-    down = np.flatnonzero(cards[: rules.row_cells] & DOWN)
-    hidden = np.concatenate([down, np.arange(rules.row_stock, rules.row_stock + int(batch.state.stock[row]))])
-    other.set_row(0, cards)
+    only = np.zeros(1, dtype=np.int64)
+    other.set_row(0, batch.state.rows[row])
     observation, mask = other.observations()[0].copy(), other.state.mask[0].copy()
-    cards[hidden] = rng.permutation(cards[hidden] & (DOWN - 1))
-    cards[down] |= DOWN
-    other.set_row(0, cards)
+    other.resample(only, rng.integers(2**64, size=1, dtype=np.uint64))
+    other.derive(only)
     what = f"observation {other.settings.observation!r} when the hidden cards are shuffled"
     _expect(what, observation, other.observations()[0], text)
     _expect("mask when the hidden cards are shuffled", mask, other.state.mask[0], text)

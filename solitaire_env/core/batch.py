@@ -26,11 +26,12 @@ from solitaire_env.core.position import (
 )
 from solitaire_env.core.rules.deal import deal_rows
 from solitaire_env.core.rules.derive import derive_rows
-from solitaire_env.core.rules.state import Events, copy_rows, make_events, make_state
+from solitaire_env.core.rules.state import KINDS, Events, copy_rows, make_events, make_state
 from solitaire_env.core.rules.step import count_outside, step_rows
 from solitaire_env.core.shuffle import make_deals, order_rows
 from solitaire_env.core.spec import REWARDS, GameSpec
 from solitaire_env.core.threads import Running, in_one_thread
+from solitaire_env.core.worlds import resample_rows
 from solitaire_env.util.arguments import check_count, check_flag
 from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
@@ -124,6 +125,8 @@ class _Kernels(NamedTuple):
     derive: Bound
     find_illegal: Bound
     """Takes rows and actions."""
+    resample: Bound
+    """Takes rows and seeds."""
     count_outside: Bound
     step: Bound
     update: Bound
@@ -250,10 +253,14 @@ class Rows:
 
     def check_copy(self, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> bool:
         """Raise an error if a target occurs twice; return whether a row is both a source and a target."""
-        written = np.bincount(targets, minlength=self.size)
-        if written.max() > 1:
-            raise ValueError(f"row {written.argmax()} occurs twice in targets, allowed: each row once")
-        return bool(written[sources].any())
+        return bool(self.check_once("targets", targets)[sources].any())
+
+    def check_once(self, name: str, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Raise an error if a row occurs twice in the argument ``name``; return the number of each."""
+        numbers = np.bincount(rows, minlength=self.size)
+        if numbers.max() > 1:
+            raise ValueError(f"row {numbers.argmax()} occurs twice in {name}, allowed: each row once")
+        return numbers
 
     def seed_streams(self, rows: npt.NDArray[np.int64], generators: Sequence[np.random.Generator]) -> None:
         """Start the streams of deal numbers of some rows from Gymnasium's seeded generators."""
@@ -441,6 +448,26 @@ class Batch(Rows):
                 if name is not None:
                     self.deal_names[row] = name
 
+    @in_one_thread
+    def resample(self, rows: npt.NDArray[np.int64], seeds: npt.NDArray[np.uint64]) -> None:
+        """Deal the hidden cards of some games again, consistent with all that the player has seen.
+
+        Every such order has the same probability: see :mod:`solitaire_env.core.worlds`. The games then start
+        from no deal. With ``information="thoughtful"``, and in games that hide nothing, nothing changes.
+
+        Parameters
+        ----------
+        rows
+            int64 ``[n]``.
+        seeds
+            uint64 ``[n]``; equal seeds give games that look the same to the player the same hidden cards.
+        """
+        hides = self.rules.has_stock or self.rules.hides
+        if hides and self.settings.information != "thoughtful":
+            self._kernels.resample(rows, seeds)
+            self._forget_names(rows)
+            self.deal_numbers[rows] = NO_NUMBER
+
     # ------------------------------------------------------------------------------------ steps
 
     @in_one_thread
@@ -501,6 +528,10 @@ class Batch(Rows):
             deal_rows.bind(self.rules, self.deals, self.state),
             derive_rows.bind(self.rules, self.state),
             _find_illegal.bind(self.state.mask),
+            resample_rows.bind(
+                self.rules, self.deals, self.state, self.stock_seen,
+                np.zeros(self.rules.cards, dtype=np.int64), np.zeros(KINDS, dtype=np.int64),
+            ),
             count_outside.bind(self.rules, self._actions, self._todo),
             step_rows.bind(
                 self.rules, self.deals, self.state, self.events, self._actions, self._todo

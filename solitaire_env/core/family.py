@@ -348,3 +348,9 @@ class FamilyBatch(Rows):
         saved = [self.get_state(row) for row in sources.tolist()]
         for row, state in zip(targets.tolist(), saved, strict=True):
             self.set_state(row, state)
+
+    def resample(self, rows: npt.NDArray[np.int64], seeds: npt.NDArray[np.uint64]) -> None:
+        """Deal the hidden cards of some games again: see :meth:`Batch.resample`."""
+        games = self.games[rows]
+        for game in np.unique(games).tolist():
+            self.batches[game].resample(rows[games == game], seeds[games == game])

@@ -92,9 +92,9 @@ def random_below(states, b, n):
 
 
 @inner
-def _shuffle(states, orders, b):
-    """Fisher-Yates on a row of ``orders``, in place."""
-    for i in range(orders.shape[1] - 1, 0, -1):
+def shuffle(states, orders, b, count):
+    """Fisher-Yates on the first ``count`` cards of a row of ``orders``, in place."""
+    for i in range(count - 1, 0, -1):
         j = random_below(states, b, i + 1)
         card = orders[b, i]
         orders[b, i] = orders[b, j]
@@ -122,14 +122,14 @@ def next_order(rules, deals, b):
     for first in range(0, rules.cards, deck):
         for k in range(deck):
             deals.orders[b, first + k] = SUITS + k
-    _shuffle(deals.shuffles, deals.orders, b)
+    shuffle(deals.shuffles, deals.orders, b, rules.cards)
 
 
 @kernel
 def shuffle_rows(states: Annotated[UInt64, "n"], orders: Annotated[Int8, "n rules.cards"]) -> None:
     """Shuffle each row of ``orders`` (int8 ``[n, cards]``) from its generator's state (uint64 ``[n]``)."""
     for b in range(orders.shape[0]):
-        _shuffle(states, orders, b)
+        shuffle(states, orders, b, orders.shape[1])
 
 
 @kernel
