@@ -20,6 +20,7 @@ from solitaire_env.core.position import Position, read_row
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.core.variant import Variant
 from solitaire_env.render import RENDER_FPS, RENDER_MODES, LastMove, last_move, render, render_png
+from solitaire_env.util.arguments import check_count
 from solitaire_env.util.messages import shown
 
 Games = Batch | FamilyBatch
@@ -433,5 +434,24 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         return restored
 
     def clone(self) -> "SolitaireEnv":
-        """A separate environment in the same state, random state included."""
+        """A separate environment in the same state, random state and hidden cards included."""
         return copy.deepcopy(self)
+
+    def resample(self, seed: int = 0) -> "SolitaireEnv":
+        """A separate environment in the same state, except that the hidden cards are dealt again.
+
+        For planners: the copy is consistent with all that the player has seen, and every order of the hidden
+        cards has the same probability. Hidden are the face-down cards and, unless the player has seen it, the
+        stock: nothing with ``information="thoughtful"``. What follows from the seed does not depend on the
+        hidden cards of this environment. Unless the game hides nothing, the copy has no deal.
+
+        Parameters
+        ----------
+        seed
+            A whole number from 0.
+        """
+        self._need_start()
+        seeds = np.array([check_count("seed", seed)], dtype=np.uint64)
+        world = self.clone()
+        world.batch.resample(_ROW_0, seeds)
+        return world

@@ -24,7 +24,7 @@ from solitaire_env.env import (
     spaces_of,
 )
 from solitaire_env.render import RENDER_FPS, RENDER_MODES
-from solitaire_env.util.arguments import check_choice, check_flag
+from solitaire_env.util.arguments import check_choice, check_count, check_flag
 from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number
@@ -251,6 +251,18 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
             )
         self.batch.copy_rows(sources, targets)
         self._set_todo(targets, self._todo[sources])
+
+    def resample(self, rows: Any, seed: int = 0) -> None:
+        """Deal the hidden cards of some rows (int ``[n]``, each once) again, in place.
+
+        For planners, after :meth:`copy_rows`: the games of ``rows[i]`` get the hidden cards that
+        :meth:`SolitaireEnv.resample` deals with ``seed + i``. Observations and masks do not change.
+        """
+        self._need_start()
+        rows = self.batch.check_rows("rows", rows)
+        self.batch.check_once("rows", rows)
+        first = np.uint64(check_count("seed", seed))
+        self.batch.resample(rows, first + np.arange(len(rows), dtype=np.uint64))
 
     # --------------------------------------------------------------------------------- details
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import pickle
 from itertools import product
 from typing import Any
 
@@ -239,7 +241,7 @@ def test_raise_raises_an_error(refuses: Refuses) -> None:
 
 
 @pytest.mark.parametrize(
-    "method", ["step", "position", "action_masks", "get_state", "describe_action", "expand"]
+    "method", ["step", "position", "action_masks", "get_state", "resample", "describe_action", "expand"]
 )
 def test_methods_before_reset_raise_an_error(method: str) -> None:
     env = SolitaireEnv("busy-aces")
@@ -443,6 +445,40 @@ def test_damaged_states(name: str, data: st.DataObject) -> None:
         assert env.get_state() == state and check_state(env) == []
         env.step(int(env.action_masks().argmax()))
         assert check_state(env) == []
+
+
+# ------------------------------------------------------------------------------- hidden cards again
+
+
+def test_resample_returns_a_copy_with_other_hidden_cards() -> None:
+    env = SolitaireEnv("klondike")
+    observation, info = env.reset(options={"deal": 5})
+    before = env.get_state()
+    worlds = [env.resample(seed) for seed in range(5)]
+    assert env.get_state() == before
+    assert len({world.position() for world in (env, *worlds)}) == 6
+    assert {world.position(hidden=True) for world in worlds} == {env.position(hidden=True)}
+    assert env.resample().position() == worlds[0].position() == worlds[3].resample(0).position()
+    for world in worlds:
+        np.testing.assert_array_equal(world.action_masks(), info["action_mask"])
+        assert world.deal is None and world.get_state()["stream"] == before["stream"]
+        observed, *_ = world.step(world.parse_action("draw"))
+        assert not np.array_equal(observed, observation)
+    assert env.get_state() == before
+
+
+def test_resample_keeps_a_stock_that_copies_and_saved_games_have_seen() -> None:
+    env = SolitaireEnv("klondike")
+    env.reset(options={"deal": 5})
+    play(env, *["draw"] * 24, "redeal", "draw")
+    other = SolitaireEnv("klondike")
+    other.set_state(json.loads(json.dumps(env.get_state())))
+    stock = env.batch.position(0).stock
+    for known in (env, env.clone(), pickle.loads(pickle.dumps(env)), other):
+        for seed in range(5):
+            assert known.resample(seed).batch.position(0).stock == stock
+    env.reset(options={"deal": 5})
+    assert env.resample().batch.position(0).stock != env.batch.position(0).stock
 
 
 # ------------------------------------------------------------------------------------- for people

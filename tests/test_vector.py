@@ -428,6 +428,54 @@ def test_invalid_copies_raise_an_error(
     np.testing.assert_array_equal(env.batch.state.rows, before)
 
 
+def test_resampled_rows_are_those_of_single_environments() -> None:
+    env, single = SolitaireVectorEnv(6, "klondike"), SolitaireEnv("klondike")
+    observations, info = env.reset(options={"deal": list(range(6))})
+    before = states(env)
+    env.resample([4, 1, 3], seed=7)
+    for row, state in enumerate(before):
+        single.set_state(state)
+        expected = single if row not in (4, 1, 3) else single.resample(7 + [4, 1, 3].index(row))
+        assert env.get_state(row) == expected.get_state()
+    np.testing.assert_array_equal(env.batch.observations(), observations)
+    np.testing.assert_array_equal(env.action_masks(), info["action_mask"])
+    env.resample([])
+    env.resample(range(6), seed=2**63 - 1)
+    assert check_state(env) == [] and len({env.position(row) for row in range(6)}) == 6
+
+
+def test_worlds_of_a_game_differ_until_they_are_dealt_with_the_same_seed() -> None:
+    env = SolitaireVectorEnv(8, "klondike")
+    env.reset(options={"deal": 5})
+    env.resample(range(1, 8), seed=3)
+    assert len({env.position(row) for row in range(8)}) == 8
+    assert len({env.position(row, hidden=True) for row in range(8)}) == 1
+    for row in range(8):
+        env.resample([row], seed=3)
+    assert len({env.position(row) for row in range(8)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "seed", "words"),
+    [
+        ([2, 0, 2], 0, ("row 2 occurs twice in rows", "each row once")),
+        ([3], 0, ("no game 3 for rows", "0..2")),
+        ([-1], 0, ("no game -1 for rows", "0..2")),
+        ([0.5], 0, ("rows have shape (1,) and type float64", "whole numbers")),
+        ([0], -1, ("seed is -1", "from 0")),
+        ([0], None, ("seed is None", "from 0")),
+    ],
+    ids=repr,
+)
+def test_invalid_rows_and_seeds_to_resample_raise_an_error(
+    rows: Any, seed: Any, words: tuple[str, ...], refuses: Refuses
+) -> None:
+    env = started()
+    before = states(env)
+    refuses(lambda: env.resample(rows, seed), *words)
+    assert states(env) == before
+
+
 def test_rows_before_reset_raise_an_error() -> None:
     """There are no games yet."""
     env = SolitaireVectorEnv(2, "busy-aces")
@@ -437,3 +485,5 @@ def test_rows_before_reset_raise_an_error() -> None:
             call(0)
     with pytest.raises(gym.error.ResetNeeded, match=r"reset\(\)"):
         env.copy_rows([0], [1])
+    with pytest.raises(gym.error.ResetNeeded, match=r"reset\(\)"):
+        env.resample([0])
