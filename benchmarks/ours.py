@@ -57,6 +57,21 @@ def copy_rows(name: str, game: str, num_envs: int, threads: int, calls: int) -> 
     return Contestant(name, calls * half, copy)
 
 
+def resample(name: str, game: str, num_envs: int, calls: int) -> Contestant:
+    """``resample`` of all games, on one thread; each game is a step."""
+    env = make_env(game, num_envs, copy=False)
+    env.reset(seed=0)
+    rows = np.arange(num_envs)
+
+    def deal_again() -> float:
+        start = time.perf_counter()
+        for call in range(calls):
+            env.resample(rows, call)
+        return time.perf_counter() - start
+
+    return Contestant(name, calls * num_envs, deal_again)
+
+
 def bytes_per_env(game: str, num_envs: int) -> float:
     """Bytes per game of all arrays of the vector environment: state, observation, mask and the rest.
 

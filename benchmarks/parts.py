@@ -29,10 +29,13 @@ PROCESSES: Final = 5
 class Arguments:
     """Measure speed and size of the environments, and compare with other libraries in the same run."""
 
-    parts: tuple[str, ...] = ("vector", "scaling", "single", "copy-rows", "memory", "training", "startup")
+    parts: tuple[str, ...] = (
+        "vector", "scaling", "single", "copy-rows", "resample", "memory", "training", "startup",
+    )  # fmt: skip
     """Parts to run."""
     games: tuple[str, ...] = GAMES
-    """Games of the part vector, "all" for every one; the part every has all, the others use the first."""
+    """Games of the part vector, "all" for every one; the part every has all, resample has Klondike, the
+    others use the first."""
     num_envs: int = 1024
     """Number of games, and of environments of other libraries."""
     threads: int = min(2, get_num_threads())
@@ -205,6 +208,14 @@ def copy_rows(arguments: Arguments) -> Part:
     return Part([contestant], lambda speeds: [rate_row(name, speeds[name], "rows/s", 5e6)])
 
 
+def resample(arguments: Arguments) -> Part:
+    """Hidden cards dealt again, in Klondike."""
+    game = "klondike"
+    name = f"{env_variant(game).title}, resample"
+    contestant = ours.resample(name, game, arguments.num_envs, arguments.calls)
+    return Part([contestant], lambda speeds: [rate_row(name, speeds[name], "worlds/s", 1e6)])
+
+
 def memory(arguments: Arguments) -> Part:
     """Bytes of the arrays of one environment."""
     game, num_envs = arguments.games[0], arguments.num_envs
@@ -254,6 +265,7 @@ PARTS: Final[dict[str, Callable[[Arguments], Part]]] = {
     "scaling": scaling,
     "single": single,
     "copy-rows": copy_rows,
+    "resample": resample,
     "memory": memory,
     "training": train,
     "startup": start,

@@ -31,7 +31,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> object:
 def test_the_command_prints_a_table_what_was_timed_and_the_machine(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    some = ["--parts", "vector", "scaling", "single", "copy-rows", "memory"]
+    some = ["--parts", "vector", "scaling", "single", "copy-rows", "resample", "memory"]
     assert command.main([*SMALL, *QUICK, *some]) == 0
     out, err = capsys.readouterr()
     assert re.search(r"\| Eights Down, copy=True +\| +[\d.]+( [kM])? steps/s \| +- \|", out)
@@ -40,6 +40,7 @@ def test_the_command_prints_a_table_what_was_timed_and_the_machine(
     )
     assert re.search(r"gym.make / Gymnasium CartPole-v1.*>= 1 \| (yes| no) \|", out)
     assert re.search(r"copy_rows +\| .* rows/s \| .*>= 5 M rows/s", out)
+    assert re.search(r"Klondike, resample +\| .* worlds/s \| .*>= 1 M worlds/s", out)
     assert TIMED in out and "Machine: " in out and "Peers" not in out
     assert err == ""
 
