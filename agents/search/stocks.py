@@ -1,6 +1,7 @@
 """Sampled hidden cards: every order of the unseen cards has the same probability.
 
-Unseen are the stock and, in some games, the face-down cards.
+Unseen are the stock and, in some games, the face-down cards. NumPy draws them, not
+:mod:`solitaire_env.core.worlds`: policies get observations only, and stored games repeat these numbers.
 """
 
 from typing import Any
