@@ -59,6 +59,7 @@ def build(package: Path, targets: str, out: Path, **names: str) -> tuple[int, st
     return process.returncode, errors
 
 
+@pytest.mark.slow
 def test_the_same_source_gives_the_same_bytes(package: Path, tmp_path: Path) -> None:
     elsewhere = write_package(tmp_path / "elsewhere")
     libraries = []

@@ -29,6 +29,7 @@ from solitaire_env.util.files import (
     write_json,
     write_text,
 )
+from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
 
 ROOT: Final = Path(__file__).parents[2]
@@ -112,7 +113,7 @@ class Entry:
         """The games of the standard deals."""
         return self.of(STANDARD)
 
-    @property
+    @cached_property
     def summary(self) -> Summary:
         """The summary of the games of the standard deals."""
         return summarize(self.standard)

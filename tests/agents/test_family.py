@@ -125,6 +125,7 @@ def test_training_evaluates_the_network_on_each_game(trained: tuple[Path, str]) 
     assert load_config(run / "config.yaml").variants == config().variants
 
 
+@pytest.mark.slow
 def test_a_family_training_can_be_resumed(run: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(run, tmp_path / "family-1"))
     outcome = command("--resume", copy, "--total-steps", "4000", of=main)

@@ -65,6 +65,7 @@ def test_a_bound_kernel_sees_changes_of_its_arrays() -> None:
         np.testing.assert_array_equal(array[1], array[0], name)
 
 
+@pytest.mark.slow
 def test_an_index_outside_an_array_is_an_error_if_checked() -> None:
     """In a process of its own, which builds the library with checks once."""
     code = (

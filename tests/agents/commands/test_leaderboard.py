@@ -12,7 +12,7 @@ import pytest
 from agents.commands.leaderboard import main
 from agents.reports import family, pages, stored
 from agents.reports.solver_results import solver_results
-from agents.reports.stored import About, read_entries, read_leaderboard, read_rows
+from agents.reports.stored import About, Entry, read_entries, read_leaderboard, read_rows
 from agents.reports.tables import against, signed_rank
 from solitaire_env.evaluation import evaluate, mcnemar
 from solitaire_env.policies import shipped
@@ -36,6 +36,12 @@ class Mine:
         return masks.argmax(1)
 
 
+@pytest.fixture(scope="module")
+def entries() -> dict[str, list[Entry]]:
+    """The leaderboard of the repository."""
+    return read_leaderboard()
+
+
 @pytest.fixture
 def board(empty_stores: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Empty results, and a leaderboard of few deals; returns the folder of the results."""
@@ -56,9 +62,8 @@ def test_the_tables_are_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check"]) == 0, capsys.readouterr().err
 
 
-def test_whole_pages_have_every_entry() -> None:
+def test_whole_pages_have_every_entry(entries: dict[str, list[Entry]]) -> None:
     leaderboard, games = pages.whole_pages().values()
-    entries = read_leaderboard()
     assert set(entries) == {*THE_FIVE, "freecell", "klondike", "klondike-draw-3"}
     for game, of_game in entries.items():
         expected = {"random", "greedy", "linear", *(["shipped"] if game in shipped.shipped_games() else ())}
@@ -69,20 +74,20 @@ def test_whole_pages_have_every_entry() -> None:
     assert "| Penguin |" in games
 
 
-def test_the_hub_reads_the_results_in_model_cards() -> None:
+def test_the_hub_reads_the_results_in_model_cards(entries: dict[str, list[Entry]]) -> None:
     from huggingface_hub import ModelCard
 
     for game in shipped.shipped_games():
         data = ModelCard.load(shipped.SHIPPED / game / "README.md").data
-        [entry] = [one for one in read_leaderboard()[game] if one.name == "shipped"]
+        [entry] = [one for one in entries[game] if one.name == "shipped"]
         rates = [one.metric_value for one in data.eval_results if one.metric_type == "win_rate"]
         assert rates[0] == entry.summary.win_rate and len(rates) == 2
         assert (data.license, data.library_name) == ("mit", "solitaire-env")
 
 
-def test_signed_rank_equals_the_exact_distribution() -> None:
+def test_signed_rank_equals_the_exact_distribution(entries: dict[str, list[Entry]]) -> None:
     """Of eight differences with the same sign: 2 of the 2 ** 8 outcomes are as extreme."""
-    games = read_leaderboard()["busy-aces"][0].standard[:8]
+    games = entries["busy-aces"][0].standard[:8]
     other = [replace(game, cards_home=game.cards_home - k) for k, game in enumerate(games, 1)]
     assert signed_rank(games, other) == pytest.approx(2 / 2**8)
 
@@ -96,8 +101,7 @@ def test_replay_reproduces_stored_games(capsys: pytest.CaptureFixture[str]) -> N
     assert main(search) == 0
 
 
-def test_policies_have_won_no_deal_that_is_proved_unwinnable() -> None:
-    entries = read_leaderboard()
+def test_policies_have_won_no_deal_that_is_proved_unwinnable(entries: dict[str, list[Entry]]) -> None:
     for game, solved in solver_results().items():
         assert len(solved) > 100
         assert all(row.won == (row.result == "winnable") for row in solved.values())
@@ -238,9 +242,9 @@ def test_a_page_without_marks_is_refused(board: Path, refuses: Refuses) -> None:
 # ---------------------------------------------------------------------------------------- tests
 
 
-def test_the_paired_test_depends_on_wins() -> None:
-    entries = {entry.name: entry.standard for entry in read_leaderboard()["eights-down"]}
-    greedy, random = entries["greedy"], entries["random"]
+def test_the_paired_test_depends_on_wins(entries: dict[str, list[Entry]]) -> None:
+    games = {entry.name: entry.standard for entry in entries["eights-down"]}
+    greedy, random = games["greedy"], games["random"]
     only_random, only_greedy, _ = mcnemar(random, greedy)
     assert against(random, greedy) == f"{only_random} : {only_greedy}, p < 0.001"
     # No policy won a game: the test compares cards home.

@@ -62,6 +62,7 @@ def test_exploration_decreases_and_is_legal(
     assert by_chance == 1 if greedy == 1 else greedy <= by_chance < greedy + 0.45
 
 
+@pytest.mark.slow
 def test_pqn_improves_play() -> None:
     """In a game with few cards, more cards go home, and the values predict the returns."""
     values = {

@@ -38,6 +38,7 @@ def tracked(*args: str | Path, **environment: str) -> subprocess.CompletedProces
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_resumed_training_continues_its_wandb_run(tmp_path: Path) -> None:
     """Other trainings of the process, as ``agents tune`` starts them, are other runs."""
     done = tracked("-c", SCRIPT, tmp_path)
