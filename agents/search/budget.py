@@ -17,6 +17,8 @@ SIMULATIONS: Final = 512
 """Simulations of a move by default. In most games more bring little."""
 TREE_SIMULATIONS: Final = 4000
 """The same in games like Klondike, about two seconds a game."""
+HIDDEN_SIMULATIONS: Final = 32
+"""The same in other games with face-down cards, where each simulation is a search."""
 PART: Final = 512
 """Number of simulations in one call of a kernel: a fraction of a second, after which Ctrl-C is served."""
 
@@ -38,7 +40,7 @@ class Budget:
 
     simulations: int | None = None
     """Total number of simulations, where there is more than one move to choose from. (default: 4000 in games
-    like Klondike, 512 in others)"""
+    like Klondike, 32 in others with face-down cards, 512 in the rest)"""
     candidates: int = 6
     """Maximum number of candidate moves, the likeliest."""
     min_prob: float = 0.003
@@ -65,9 +67,13 @@ class Budget:
         """The budget with the number of simulations of a game, if it has none."""
         if self.simulations is not None:
             return self
+        simulations = SIMULATIONS
         # With a limit of time it is the number between two looks at the clock.
-        is_tree = collapses(variant) and self.milliseconds is None
-        return replace(self, simulations=TREE_SIMULATIONS if is_tree else SIMULATIONS)
+        if collapses(variant) and self.milliseconds is None:
+            simulations = TREE_SIMULATIONS
+        elif variant.hides_cards and not collapses(variant):
+            simulations = HIDDEN_SIMULATIONS
+        return replace(self, simulations=simulations)
 
     def rounds(self, candidates: int) -> Iterator[Iterator[int]]:
         """Batches of simulations in rounds; after each round, half of the candidates remain."""

@@ -12,7 +12,7 @@ from agents.commands import leaderboard
 from agents.policies import load_search
 from agents.reports import stored
 from agents.search import budget as budgets
-from agents.search.budget import SIMULATIONS, TREE_SIMULATIONS, Budget
+from agents.search.budget import HIDDEN_SIMULATIONS, SIMULATIONS, TREE_SIMULATIONS, Budget
 from agents.search.collapsed import collapses
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import read_games
@@ -24,13 +24,14 @@ def test_each_game_has_a_default_and_named_values_win() -> None:
     for variant in VARIANTS:
         is_tree = collapses(variant)
         trees += is_tree
-        expected = TREE_SIMULATIONS if is_tree else SIMULATIONS
+        known = HIDDEN_SIMULATIONS if variant.hides_cards and not is_tree else SIMULATIONS
+        expected = TREE_SIMULATIONS if is_tree else known
         assert Budget().of_game(variant) == Budget(simulations=expected)
         assert Budget(candidates=3).of_game(variant) == Budget(simulations=expected, candidates=3)
         assert Budget(simulations=77, nodes=5).of_game(variant) == Budget(simulations=77, nodes=5)
         # With a limit of time, the clock is read after so many: the limit is kept to a fraction.
         timed = Budget(milliseconds=20.0)
-        assert timed.of_game(variant) == Budget(simulations=SIMULATIONS, milliseconds=20.0)
+        assert timed.of_game(variant) == Budget(simulations=known, milliseconds=20.0)
     assert 2 <= trees < len(VARIANTS) / 2 and TREE_SIMULATIONS > SIMULATIONS
 
 
@@ -67,4 +68,8 @@ def test_the_help_names_the_defaults(capsys: pytest.CaptureFixture[str]) -> None
     with pytest.raises(SystemExit):
         evaluate.main(["--help"])
     words = " ".join(capsys.readouterr().out.replace("│", " ").split())
-    assert f"(default: {TREE_SIMULATIONS} in games like Klondike, {SIMULATIONS} in others)" in words
+    numbers = (
+        f"{TREE_SIMULATIONS} in games like Klondike, {HIDDEN_SIMULATIONS} in others with face-down cards, "
+        f"{SIMULATIONS} in the rest"
+    )
+    assert f"(default: {numbers})" in words
