@@ -39,7 +39,8 @@ _MARKS: Final = tuple(f"_{name}" for name in _INFOS)
 class _Views(NamedTuple):
     """Read-only views of the arrays that reset and step return: making them in each step takes longer.
 
-    Other libraries, such as torch, write to them all the same: the engine reads none of these arrays.
+    Other libraries, such as torch, can write to them all the same. The engine takes neither cards nor legal
+    actions from these arrays; only whether a game is stuck is read from the mask.
     """
 
     results: tuple[Array, ...]

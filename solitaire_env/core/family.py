@@ -349,6 +349,7 @@ class FamilyBatch(Rows):
         for row, state in zip(targets.tolist(), saved, strict=True):
             self.set_state(row, state)
 
+    @in_one_thread
     def resample(self, rows: npt.NDArray[np.int64], seeds: npt.NDArray[np.uint64]) -> None:
         """Deal the hidden cards of some games again: see :meth:`Batch.resample`."""
         games = self.games[rows]

@@ -28,7 +28,7 @@ if MODE not in _MODES:
     raise ValueError(f"SOLITAIRE_ENV_KERNELS is {MODE!r}, allowed: {', '.join(map(repr, _MODES))}")
 
 FROZEN: Final = getattr(sys, "frozen", False)
-"""Whether this is a program of PyInstaller or a similar tool, which may sign libraries anew: sizes change."""
+"""Whether this is a program of PyInstaller or a similar tool. Such tools may sign libraries: sizes change."""
 WEB: Final = "wasm32"
 """The target for web pages, the same for all platforms."""
 BUILD_TIMEOUT_S: Final = 900.0

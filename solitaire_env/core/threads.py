@@ -68,7 +68,6 @@ def set_num_threads(count: int) -> None:
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-
 Running = dict[str, list[int]]
 """The thread that runs methods of an object, if any does."""
 
@@ -165,7 +164,7 @@ def share(call: Callable[[], object], threads: int) -> None:
     The other threads make no use of further ones.
     """
     job = _Job(call, threads - 1)
-    interrupt: BaseException | None = None
+    interrupt: KeyboardInterrupt | None = None
     try:
         for helper in range(threads - 1):
             _helpers().put((job, helper))

@@ -198,7 +198,7 @@ def test_a_library_that_is_none_is_an_error_that_names_it(tmp_path: Path) -> Non
 def test_a_frozen_program_without_its_library_says_how_to_freeze_it(tmp_path: Path) -> None:
     folder, path = installed(tmp_path)
     frozen = f"import sys; sys.frozen = True; {STEP}"
-    cut(path, -1)  # a tool has signed it anew
+    cut(path, -1)  # a tool has signed it again
     done = run(folder, frozen)
     assert done.returncode == 0, done.stderr
     path.unlink()

@@ -29,7 +29,7 @@ def test_each_game_has_a_default_and_named_values_win() -> None:
         assert Budget().of_game(variant) == Budget(simulations=expected)
         assert Budget(candidates=3).of_game(variant) == Budget(simulations=expected, candidates=3)
         assert Budget(simulations=77, nodes=5).of_game(variant) == Budget(simulations=77, nodes=5)
-        # With a limit of time, the clock is read after so many: the limit is kept to a fraction.
+        # With a limit of time, the clock is read after this number of simulations.
         timed = Budget(milliseconds=20.0)
         assert timed.of_game(variant) == Budget(simulations=known, milliseconds=20.0)
     assert 2 <= trees < len(VARIANTS) / 2 and TREE_SIMULATIONS > SIMULATIONS
