@@ -58,7 +58,7 @@ test-platforms: $(READY)  ## compiled code for other processors (Debian: lld, no
 test-ray: env .venvs/ray/ready  ## commands on a Ray cluster of two machines, which are processes; in .venvs/ray
 	.venvs/ray/bin/python -m pytest tests/ray $(ARGS)
 
-test-examples: env $(addsuffix /ready,$(addprefix .venvs/,torchrl tianshou pufferlib ray language))  ## the examples, shortened; in .venvs, each with its library
+test-examples: env $(addsuffix /ready,$(addprefix .venvs/,torchrl tianshou pufferlib mctx ray language))  ## the examples, shortened; in .venvs, each with its library
 	.ci/examples
 
 # Ray pins Gymnasium.
