@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-# The tests play small batches, which more threads would slow down.
+# The tests play small batches and train small networks, which more threads would slow down.
 os.environ.setdefault("SOLITAIRE_ENV_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Otherwise the first test that builds the kernels would have a notice on its stderr.
 os.environ["SOLITAIRE_ENV_QUIET"] = "1"
 
