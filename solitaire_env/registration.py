@@ -1,6 +1,7 @@
 """Gymnasium ids of variants. The published games are registered when the package is imported."""
 
 import sys
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final
 
@@ -8,6 +9,7 @@ import gymnasium as gym
 
 from solitaire_env.core.variant import Build, Moves, Spaces, Variant, variant_from_dict, variant_to_dict
 from solitaire_env.util.arguments import check_kind
+from solitaire_env.util.lazy import VARIANTS_KEPT
 from solitaire_env.util.messages import one_line, one_of_many, shown
 from solitaire_env.variants import VARIANTS, add_variant, get_variant, known_variants
 
@@ -24,8 +26,12 @@ card (Busy Aces: 783 steps for 104 cards, the longest seen); the limit is four t
 
 def env_id(variant: Variant) -> str:
     """The Gymnasium id of a variant, from its title: ``Solitaire/FortyThieves-v0``."""
-    title = check_kind("variant", variant, Variant).title.replace("'", "")
-    words = "".join(c if c.isalnum() else " " for c in title).split()
+    return _id_of_title(check_kind("variant", variant, Variant).title)
+
+
+@lru_cache(VARIANTS_KEPT)
+def _id_of_title(title: str) -> str:
+    words = "".join(c if c.isalnum() else " " for c in title.replace("'", "")).split()
     return f"{NAMESPACE}/{''.join(word[0].upper() + word[1:] for word in words)}-v{VERSION}"
 
 

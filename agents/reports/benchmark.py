@@ -13,7 +13,7 @@ from agents.reports.solver_results import SolverResult, solver_results
 from agents.reports.stored import STANDARD, Entry, deals_text, read_entries
 from solitaire_env import VARIANTS, Variant
 from solitaire_env.benchmark import Reference
-from solitaire_env.evaluation import Game, summarize
+from solitaire_env.evaluation import Summary, summarize
 from solitaire_env.splits import SPLITS, WINNABLE
 
 DEALS: Final = deals_text(STANDARD)
@@ -60,16 +60,15 @@ def known_winnable(
 
 def _played(entries: Sequence[Entry], searched: Sequence[Entry]) -> list[Reference]:
     """The results of the leaderboard and of search."""
-    found = [_reference(entry.name, DEALS, entry.standard) for entry in entries]
+    found = [_reference(entry.name, DEALS, entry.summary) for entry in entries]
     for entry in searched:
         simulations = entry.name.partition("-")[0]
         deals = deals_text(range(len(entry.games)))  # a search plays the first of the standard deals
-        found.append(_reference(f"search, {simulations} simulations", deals, entry.games))
+        found.append(_reference(f"search, {simulations} simulations", deals, summarize(entry.games)))
     return found
 
 
-def _reference(policy: str, deals: str, games: Sequence[Game]) -> Reference:
-    s = summarize(games)
+def _reference(policy: str, deals: str, s: Summary) -> Reference:
     return Reference(policy, deals, s.win_rate, s.cards_home)
 
 

@@ -159,7 +159,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
         played = table(
             ["deals", "won", "cards home"],
             [
-                [f"{part[0]}-{part[-1]}", won(games), home(games)]
+                [f"{part[0]}-{part[-1]}", won(games), home(summarize(games))]
                 for part in (stored.STANDARD, stored.HELD_OUT)
                 if (games := entry.of(part))
             ],

@@ -12,7 +12,7 @@ from agents.reports.solver_results import SolverResult, solver_results, solver_t
 from agents.reports.stored import Entry, read_abouts, read_entries, read_leaderboard, weights_hash
 from agents.reports.tables import against, cost, home, table, won
 from solitaire_env import VARIANTS, benchmark, env_id, splits
-from solitaire_env.evaluation import Game, summarize
+from solitaire_env.evaluation import Summary, summarize
 from solitaire_env.family import TRAIN
 from solitaire_env.policies import shipped
 from solitaire_env.registration import env_variant, step_limit
@@ -156,7 +156,7 @@ def game_section(game: str, entries: Sequence[Entry], solved: Solved) -> str:
             f"`{entry.name}`",
             won(entry.standard),
             *([f"{100 * entry.summary.wins / len(winnable):.1f} %"] if winnable else []),
-            home(entry.standard),
+            home(entry.summary),
             won(entry.of(stored.HELD_OUT)),
         ]
         for entry in entries
@@ -190,7 +190,7 @@ def ablation_table(trained: Sequence[Entry]) -> str:
             cost(entry.about.training),
             f"{len(entry.games)}",
             won(entry.games),
-            home(entry.games),
+            home(summarize(entry.games)),
             "-" if entry is first else against(entry.games, first.games),
         ]
         for entry in sorted(trained, key=lambda entry: int(entry.name))
@@ -210,15 +210,14 @@ def readme_table(entries: Mapping[str, Sequence[Entry]]) -> str:
         played = [entry_of(entries, variant.name, name) for name in names]
         if any(played):
             last = played[-1].of(stored.HELD_OUT) if played[-1] else ()
-            cells = [short(entry.standard if entry else ()) for entry in played]
-            rows.append([variant.title, *cells, short(last)])
+            cells = [short(entry.summary if entry else summarize(())) for entry in played]
+            rows.append([variant.title, *cells, short(summarize(last))])
     return table(head, rows)
 
 
-def short(games: Sequence[Game]) -> str:
+def short(s: Summary) -> str:
     """Games won and cards home, without intervals; a dash without games."""
-    s = summarize(games)
-    return f"{100 * s.win_rate:.1f} %, {s.cards_home:.1f}" if games else "-"
+    return f"{100 * s.win_rate:.1f} %, {s.cards_home:.1f}" if s.games else "-"
 
 
 def search_table(entries: Mapping[str, Sequence[Entry]]) -> str:
@@ -238,8 +237,8 @@ def search_table(entries: Mapping[str, Sequence[Entry]]) -> str:
                     entry.name.replace("-", ", "),
                     f"{len(entry.games)}",
                     won(entry.games),
-                    home(entry.games),
-                    f"{won(same)}, {home(same)}" if same else "-",
+                    home(summarize(entry.games)),
+                    f"{won(same)}, {home(summarize(same))}" if same else "-",
                     against(entry.games, same) if len(same) == len(entry.games) else "-",
                     f"{entry.about.seconds_per_game:.1f}",
                 ]

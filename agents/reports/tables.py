@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from agents.reports.stored import Training
-from solitaire_env.evaluation import Game, Summary, mcnemar, summarize, wilson_interval
+from solitaire_env.evaluation import Game, Summary, mcnemar, wilson_interval
 
 
 def summary_table(rows: Sequence[tuple[str, str, Summary]]) -> str:
@@ -52,10 +52,9 @@ def won(games: Sequence[Game]) -> str:
     return share(sum(game.won for game in games), len(games)) if games else "-"
 
 
-def home(games: Sequence[Game]) -> str:
+def home(s: Summary) -> str:
     """Cards home, with the bootstrap interval; a dash without games."""
-    s = summarize(games)
-    return f"{s.cards_home:.1f} [{s.cards_interval[0]:.1f}, {s.cards_interval[1]:.1f}]" if games else "-"
+    return f"{s.cards_home:.1f} [{s.cards_interval[0]:.1f}, {s.cards_interval[1]:.1f}]" if s.games else "-"
 
 
 def cost(training: Training | None) -> str:
