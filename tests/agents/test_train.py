@@ -47,6 +47,10 @@ from tests.conftest import Refuses
 
 ROOT = Path(__file__).parents[2]
 STEPS = 2048
+SHORT_GAMES = "344,660,981"
+"""Deals of Busy Aces in which the baselines get stuck within 335 steps. In many others one of them plays all
+3,328.
+"""
 CHECKPOINT = "checkpoint.safetensors"
 MAX_STEP = 8 * (1 + MAX_FORCED)
 """Maximum of the steps that one step of the environment counts."""
@@ -61,7 +65,7 @@ VALUES: dict[str, Any] = {
     "threads": 1,
     "stall_limit": 10,
     "held_out_deals": None,
-    "eval_deals": "0:20",
+    "eval_deals": SHORT_GAMES,
 }
 
 
@@ -156,11 +160,11 @@ def test_train_evaluates_all_policies(trained: tuple[Path, Outcome], tmp_path: P
     run, _ = trained
     games = {path.stem: read_games(path) for path in (run / "evaluation").iterdir()}
     assert {name: [game.deal for game in rows] for name, rows in games.items()} == {
-        name: [*range(20)] for name in ("random", "greedy", "linear", "busy-aces-1")
+        name: [*map(int, SHORT_GAMES.split(","))] for name in ("random", "greedy", "linear", "busy-aces-1")
     }
     # agents.evaluate gives the same results for the saved model.
     path = tmp_path / "games.jsonl"
-    arguments = ("--policy", run, "--env", "busy-aces", "--deals", "0:20", "--games", path, "--quiet")
+    arguments = ("--policy", run, "--env", "busy-aces", "--deals", SHORT_GAMES, "--games", path, "--quiet")
     assert command(*arguments, of=evaluate.main).status == 0
     assert read_games(path) == games["busy-aces-1"]
     best = (run / "best_game.txt").read_text()
@@ -170,7 +174,7 @@ def test_train_evaluates_all_policies(trained: tuple[Path, Outcome], tmp_path: P
 
 def test_training_runs_in_a_thread_and_leaves_signals_alone(tmp_path: Path) -> None:
     outcomes: list[Outcome] = []
-    words = (config_file(tmp_path, total_steps=256), "--runs", tmp_path, "--eval-deals", "0", "--quiet")
+    words = (config_file(tmp_path, total_steps=256), "--runs", tmp_path, "--quiet")
     thread = threading.Thread(target=lambda: outcomes.append(command(*words)))
     thread.start()
     while thread.is_alive():
@@ -183,35 +187,31 @@ def test_training_runs_in_a_thread_and_leaves_signals_alone(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_equal_seeds_give_equal_networks(trained: tuple[Path, Outcome], tmp_path: Path) -> None:
-    command(config_file(tmp_path), "--runs", tmp_path, "--eval-deals", "0", "--quiet")
+    command(config_file(tmp_path), "--runs", tmp_path, "--quiet")
     runs = (trained[0], tmp_path / "busy-aces-1")
     first, again = (load_file(run / "model/model.safetensors") for run in runs)
     for name, weights in first.items():
         assert (weights == again[name]).all()
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        ValueError("Key backend: 'module://nowhere' is not a valid value"),
-        OSError(28, "No space left on device"),
-    ],
-)
-def test_a_picture_that_fails_does_not_end_the_training(
-    error: Exception, run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_picture_that_fails_does_not_end_the_training(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever matplotlib raises."""
+
+    class Unknown(Exception):
+        pass
+
     def fails(*_: Any) -> None:
-        raise error
+        raise Unknown("Key backend: 'module://nowhere' is not a valid value")
 
     monkeypatch.setenv("SOLITAIRE_ENV_QUIET", "0")
     monkeypatch.setattr(plots, "draw_curve", fails)
     for name in ("score.json", "evaluation.txt", "curve.png"):
         (run / name).unlink()
-    outcome = command("--resume", run, "--eval-deals", "0:2", "--quiet")
+    outcome = command("--resume", run, "--quiet")
     assert outcome.status == 0 and (run / "score.json").is_file()
     assert (run / "evaluation.txt").read_text() in outcome.out and not (run / "curve.png").exists()
     [notice] = outcome.err.splitlines()
-    assert notice.startswith(f"{run / 'curve.png'}: not drawn ({type(error).__name__}, ")
+    assert notice.startswith(f"{run / 'curve.png'}: not drawn (Unknown, Key backend: ")
 
 
 # --------------------------------------------------------------------------------- stop and resume
@@ -221,7 +221,8 @@ def test_resume_continues_steps_and_curve(run: Path) -> None:
     before, old_rows = progress(run), curve(run)
     with (run / "curve.csv").open("a") as file:
         file.write("999999,9.0,999,0.5,50.0,20.0,1\n")  # of steps after the checkpoint
-    outcome = command(f"--resume={run}", "--total-steps", str(STEPS + 1024), "--eval-deals", "0:2", "--quiet")
+    more = ("--total-steps", STEPS + 1024, "--eval-deals", "660,981", "--quiet")
+    outcome = command(f"--resume={run}", *more)
     assert outcome.status == 0, outcome.err
     after, rows = progress(run), curve(run)
     assert STEPS + 1024 <= after["steps"] < STEPS + 1024 + MAX_STEP
@@ -552,7 +553,7 @@ def test_training_from_a_model_of_another_game_says_so(
 
 @pytest.mark.slow
 def test_only_the_value_learns_during_warmup(tmp_path: Path) -> None:
-    more = ("--value-warmup-steps", "2048", "--total-steps", "1280", "--eval-deals", "0", "--quiet")
+    more = ("--value-warmup-steps", "2048", "--total-steps", "1280", "--quiet")
     assert command(config_file(tmp_path), "--runs", tmp_path, *more).status == 0
     tensors = load_file(tmp_path / "busy-aces-1" / CHECKPOINT)
     config = load_config(tmp_path / "busy-aces-1" / "config.yaml")
