@@ -47,8 +47,8 @@ def test_shipped_networks_agree_with_torch(game: str) -> None:
     batch = Batch(spec.seen(moves=network.moves), 64)
     batch.deal(np.arange(64), range(64))
     random = np.random.default_rng(0)
-    for step in range(121):
-        if step % 30 == 0:
+    for step in range(81):
+        if step % 40 == 0:
             compare(folder, spec, [batch])
         actions = network(batch.observations(), batch.state.mask, uniforms=random.random(64))
         batch.step(actions, batch.everyone)

@@ -73,7 +73,7 @@ def test_incremental_keys_equal_full_keys(name: str) -> None:
     moves = 0
     for deal in range(6):
         batch.deal(np.array([0, 1]), [deal, deal])
-        while int(state.status[0]) == PLAYING and moves < 100 * (deal + 1):
+        while int(state.status[0]) == PLAYING and moves < 50 * (deal + 1):
             moves += 1
             positions.follow(rules, state, 0, trail)
             batch.copy_rows(np.array([0]), np.array([1]))
@@ -237,7 +237,7 @@ def test_beam_search_proves_only_unwinnable_deals(name: str) -> None:
     batch = Batch(GameSpec(variant), 1)
     env = SolitaireEnv(variant)
     ends: Counter[bool] = Counter()
-    for deal in range(20):
+    for deal in range(10):
         batch.deal(np.array([0]), [deal])
         cards = batch.state.rows[0].copy()
         env.reset(options={"deal": deal})
@@ -260,13 +260,12 @@ def test_lines_of_beam_search_are_legal(game: str) -> None:
     variant = get_variant(game).with_rules(moves=player.moves)
     beam = Beam(variant, 50, weights_for(variant.name, stock=variant.stock > 0))
     batch = Batch(GameSpec(variant), 1)
-    for deal in range(2):
-        batch.deal(np.array([0]), [deal])
-        cards = batch.state.rows[0].copy()
-        for found in beams_of(variant, PositionValues(variant, player), cards, 4):
-            assert played_out(variant, cards, found, deal) == found.home > 10
-            again = beam.search(cards, 1, np.random.default_rng(2), line=found.line, home=found.home)
-            assert played_out(variant, cards, again, deal) == again.home >= found.home
+    batch.deal(np.array([0]), [0])
+    cards = batch.state.rows[0].copy()
+    for found in beams_of(variant, PositionValues(variant, player), cards, 4):
+        assert played_out(variant, cards, found, 0) == found.home > 10
+        again = beam.search(cards, 1, np.random.default_rng(2), line=found.line, home=found.home)
+        assert played_out(variant, cards, again, 0) == again.home >= found.home
 
 
 def test_networks_that_beam_search_cannot_use_are_refused(refuses: Refuses) -> None:

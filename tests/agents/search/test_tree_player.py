@@ -101,9 +101,9 @@ def test_a_full_tree_only_stops_growing() -> None:
     """A limit of time allows more iterations than the tree has room for."""
     variant = SMALL["one pass"]
     player = searcher(variant, simulations=2, milliseconds=20)
-    games = evaluate(player, variant, range(6)).games
+    games = evaluate(player, variant, range(3)).games
     assert player.tree.sizes[0] == len(player.tree.nodes)
-    assert sum(game.won for game in games) >= 2
+    assert sum(game.won for game in games) >= 1
 
 
 KNOWN = pack(3, (2, 2), draw=1, passes=0, worrying_back=True)
