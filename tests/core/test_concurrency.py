@@ -234,8 +234,9 @@ def step_in_python_threads(rounds: int) -> None:
 
 
 @compiled
-def test_python_threads_step_in_parallel() -> None:
-    run(step_in_python_threads, 4)
+@pytest.mark.parametrize("rounds", [2, pytest.param(20, marks=pytest.mark.slow)])
+def test_python_threads_step_in_parallel(rounds: int) -> None:
+    run(step_in_python_threads, rounds)
 
 
 def share_one_environment(kind: str) -> None:
@@ -304,5 +305,6 @@ def interrupt_threads(times: int) -> None:
 
 @compiled
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no timer here")
-def test_threads_that_ctrl_c_interrupts_work_on() -> None:
-    run(interrupt_threads, 1000)
+@pytest.mark.parametrize("times", [300, pytest.param(3000, marks=pytest.mark.slow)])
+def test_threads_that_ctrl_c_interrupts_work_on(times: int) -> None:
+    run(interrupt_threads, times)
