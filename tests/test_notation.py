@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solitaire_env.core.batch import Batch
@@ -155,10 +155,12 @@ def test_the_text_of_another_game_raises_an_error(refuses: Refuses) -> None:
 
 
 DAMAGED = {name: [dealt(ALL_GAMES[name], deal, 30 * deal) for deal in range(3)] for name in ONE_PER_RULE}
+FEWER = settings(DAMAGE, max_examples=DAMAGE.max_examples // 4)
+"""Of each game."""
 WORDS = ("??", "--", "(7H)", "7H", "t1:", "t0:", "stock:", "waste:", "cells: ", "variant: klondike", "\n")
 
 
-@DAMAGE
+@FEWER
 @given(data=st.data())
 @pytest.mark.parametrize("name", DAMAGED)
 def test_damaged_positions(name: str, data: st.DataObject) -> None:
@@ -177,7 +179,7 @@ def test_damaged_positions(name: str, data: st.DataObject) -> None:
         assert check_state(env) == []
 
 
-@DAMAGE
+@FEWER
 @given(data=st.data())
 @pytest.mark.parametrize("name", DAMAGED)
 def test_damaged_observations(name: str, data: st.DataObject) -> None:
