@@ -58,8 +58,9 @@ for words in {lines!r}:
 
 
 def heavy_imports(module: str, *lines: tuple[str, ...]) -> list[list[str]]:
-    """The packages of :data:`HEAVY` that are imported after each command line. Each must succeed; one process runs
-    all, because Python takes longer to start than most of them.
+    """The packages of :data:`HEAVY` that are imported after each command line, none of which may fail.
+
+    One process runs all, because Python takes longer to start than most of them.
     """
     script = LISTS.format(lines=lines, module=module, heavy=HEAVY)
     done = subprocess.run(
