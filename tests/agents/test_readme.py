@@ -1,6 +1,6 @@
 """Examples of the README and the guides that need torch, or are too long for a doctest, run.
 
-Trainings are shortened to one rollout.
+Trainings are shortened to one rollout, games to 300 steps.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ PAGES = ["README.md", "docs/how-to/evaluate.md", "docs/how-to/other-libraries.md
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_python_block_runs(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_python_block_runs(
+    page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("solitaire_env.evaluation.evaluator.step_limit", lambda _: 300)
     text = (ROOT / page).read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     names: dict[str, object] = {}
