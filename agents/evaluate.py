@@ -14,16 +14,16 @@ import tyro
 from agents.cluster import connect
 from agents.commands.options import RayAddress
 from agents.config import make_config
-from agents.policies import SEARCH
 from agents.reports.compare import play_policy
 from agents.reports.stored import deals_text
 from agents.reports.tables import summary_table
-from agents.search.budget import Budget
 from solitaire_env import env_id
 from solitaire_env.benchmark import Track, result, score, split_deals
 from solitaire_env.core.variant import Build, Moves, Spaces
 from solitaire_env.evaluation.runner import NUM_ENVS
+from solitaire_env.loading import SEARCH
 from solitaire_env.registration import import_module_of
+from solitaire_env.search.budget import Budget
 from solitaire_env.util.command_line import parse, run_command
 from solitaire_env.util.files import write_json
 from solitaire_env.util.progress import ProgressLine

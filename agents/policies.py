@@ -1,75 +1,17 @@
-"""Policies that only ``agents`` can load: search, networks in torch, zips of Stable-Baselines3; the solver.
+"""Policies that only ``agents`` can load: networks in torch, zips of Stable-Baselines3.
 
-``solitaire_env.policies.load`` calls the first two in a checkout.
+``solitaire_env.loading`` calls the first in a checkout.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from solitaire_env.core import GameSpec, Variant
+from solitaire_env.core import GameSpec
 from solitaire_env.core.variant import Moves
-from solitaire_env.policies import Policy, load_policy
+from solitaire_env.loading import SEARCH, load_policy, load_search
+from solitaire_env.policies import Policy
 from solitaire_env.policies.policy import SB3Policy
-from solitaire_env.policies.shipped import network_folder, shipped_games
+from solitaire_env.search.budget import Budget
 from solitaire_env.util.messages import one_line
-from solitaire_env.variants import get_variant
-
-if TYPE_CHECKING:
-    from agents.networks.player import NetworkPlayer
-    from agents.search.budget import Budget
-    from agents.search.solver import Solver
-
-SEARCH = "search"
-
-
-def load_search(name: str, spec: GameSpec, prior: str = "shipped", budget: "Budget | None" = None) -> Policy:
-    """The policy ``search``. In games like Klondike it needs no network; in the others it takes one:
-    ``shipped``, or a run or model folder.
-    """
-    from agents.search.collapsed import collapses
-
-    if collapses(spec.variant):
-        from agents.search.tree_player import TreeSearcher
-
-        return TreeSearcher(spec.variant, budget)
-    from agents.search.player import Searcher  # torch is loaded only when it is needed
-
-    return Searcher(spec.variant, torch_network(prior, spec), budget)
-
-
-def torch_network(name: str, spec: GameSpec) -> "NetworkPlayer":
-    """A network in torch, for search and the solver's beams: ``shipped``, or a run or model folder."""
-    from agents.runs.models import load_model
-    from solitaire_env.util.files import missing_folder, model_folder
-
-    folder = model_folder(network_folder(name, spec.variant.name))
-    if not folder.is_dir():
-        raise ValueError(f"network {name!r} is not 'shipped', and {missing_folder(Path(name))}")
-    return load_model(folder, spec, name)
-
-
-def make_solver(variant: Variant, network: str = "shipped", megabytes: float = 1000) -> "Solver":
-    """The solver of a game.
-
-    Parameters
-    ----------
-    network
-        Ranks the positions of beams: ``shipped`` (the game's, if any), a run or model folder, or ``none``.
-    megabytes
-        Memory for the positions of an exhaustive search or a beam.
-
-    Raises
-    ------
-    ValueError
-        If the network is for another game, or has no value.
-    """
-    from agents.search.solver import MAX_EXHAUSTIVE_CARDS, Solver
-
-    player = None
-    own = variant.name in shipped_games() and variant == get_variant(variant.name)
-    if network != "none" and (network != "shipped" or (own and variant.cards > MAX_EXHAUSTIVE_CARDS)):
-        player = torch_network(network, GameSpec(variant))
-    return Solver(variant, megabytes=megabytes, network=player)
 
 
 def load_folder(name: str, spec: GameSpec) -> Policy:
@@ -111,24 +53,24 @@ def make_policy(
     moves: Moves | None = None,
     trust_model: bool = False,
     prior: str = "shipped",
-    budget: "Budget | None" = None,
+    budget: Budget | None = None,
 ) -> Policy:
     """A policy by name, with the options of the commands.
 
     Parameters
     ----------
     name
-        As in :func:`solitaire_env.policies.load_policy`, or an SB3 zip.
+        As in :func:`solitaire_env.loading.load_policy`, or an SB3 zip.
     moves
         Action set of a policy that leaves it open.
     trust_model
         Open SB3 zips, which run code from the file, and import the module of a custom network that a model
         folder names.
     prior, budget
-        For ``search``: see :func:`load_search`.
+        For ``search``: see :func:`~solitaire_env.loading.load_search`.
     """
     if name == SEARCH:
-        return load_search(name, spec, prior, budget)
+        return load_search(spec, prior, budget)
     path = Path(name)
     if path.is_file():
         if path.suffix != ".zip":

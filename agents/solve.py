@@ -16,17 +16,17 @@ import tyro
 
 from agents.cluster import Cluster, connect, for_workers
 from agents.commands.options import INTERRUPTED, RayAddress
-from agents.policies import make_solver
 from agents.reports import stored
 from agents.reports.solver_results import SolverResult, read_solver_results
-from agents.search.solver import Solution, SolverInterrupted
 from solitaire_env import SolitaireEnv, Variant, env_id, get_variant
 from solitaire_env.core import Position
 from solitaire_env.core.batch import Start
 from solitaire_env.core.variant import Build, Spaces
 from solitaire_env.evaluation import game_rules, wilson_interval
+from solitaire_env.loading import load_solver
 from solitaire_env.notation import action_text, parse_position
 from solitaire_env.registration import import_module_of, resolve_variant, step_limit
+from solitaire_env.search.solver import Solution, SolverInterrupted
 from solitaire_env.splits import parse_deals
 from solitaire_env.util.command_line import parse, run_command
 from solitaire_env.util.files import append_lines, json_lines, locked, read_given, write_text
@@ -107,7 +107,7 @@ def _show(variant: Variant, what: str, solution: Solution, texts: list[str], *, 
 
 def solve_one(variant: Variant, a: Arguments) -> int:
     """Solve a deal or a position and print the line."""
-    solver = make_solver(variant, a.network, a.memory)
+    solver = load_solver(variant, a.network, a.memory)
     line = ProgressLine(a.quiet)
 
     def progress(nodes: int, home: int) -> None:
@@ -176,7 +176,7 @@ def prepare_solver(
 ) -> Callable[[list[int | str]], Iterator[list[tuple[int, SolverResult]]]]:
     """Make a solver, and return a function that solves some deals."""
     variant, a = job
-    solver = make_solver(variant, a.network, a.memory)
+    solver = load_solver(variant, a.network, a.memory)
 
     def solve(deals: list[int | str]) -> Iterator[list[tuple[int, SolverResult]]]:
         for place, deal in enumerate(deals):

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import tyro
 
-from agents.policies import make_solver
 from solitaire_env import evaluate
+from solitaire_env.loading import load_solver
 from solitaire_env.registration import resolve_variant
 
 
@@ -37,7 +37,7 @@ if __name__ == "__main__":
     variant = resolve_variant(args.env)
     games = evaluate("linear", variant, range(args.first, args.first + args.deals)).games
     home = {game.deal: game.cards_home for game in games}
-    solver = make_solver(variant)
+    solver = load_solver(variant)
     for seconds, number in ((0.25, args.tried), (10, args.kept)):
         best = sorted(home, key=home.__getitem__, reverse=True)[:number]
         solutions = {deal: solver.solve_deal(deal, seconds=seconds) for deal in best}

@@ -12,7 +12,7 @@ class Platform(NamedTuple):
 
 def _linux(machine: str) -> str:
     """The tag of a Linux wheel. It is for glibc, and for musl, as in Alpine: the library needs no more of the
-    C library than ``memset`` and ``exp``, and musl takes the names of glibc's files as its own.
+    C library than ``memset``, ``exp`` and ``log``, and musl takes the names of glibc's files as its own.
     """
     return f"manylinux2014_{machine}.manylinux_2_17_{machine}.musllinux_1_2_{machine}"
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from solitaire_env.core.spec import GameSpec
     from solitaire_env.env import SolitaireEnv
     from solitaire_env.evaluation import evaluate
-    from solitaire_env.policies import Policy, load_policy
+    from solitaire_env.loading import load_policy
+    from solitaire_env.policies import Policy
     from solitaire_env.vector import SolitaireVectorEnv
 
 __version__ = "0.1.0"
@@ -48,7 +49,7 @@ _LAZY = {
     "SolitaireEnv": "solitaire_env.env",
     "SolitaireVectorEnv": "solitaire_env.vector",
     "evaluate": "solitaire_env.evaluation",
-    "load_policy": "solitaire_env.policies",
+    "load_policy": "solitaire_env.loading",
 }
 
 

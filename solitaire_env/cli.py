@@ -34,8 +34,8 @@ RuleText = Annotated[str | None, arg(metavar="RULE")]
 
 def _adviser(policy: str, variant: Variant, trust: bool) -> "Adviser":
     """A policy that plays or gives hints."""
+    from solitaire_env.loading import trust_folder
     from solitaire_env.play.hints import Adviser
-    from solitaire_env.policies.load import trust_folder
 
     if trust:
         trust_folder(policy)
@@ -158,8 +158,7 @@ class Play(_Start):
     """
 
     policy: str = "greedy"
-    """Policy for hints: random, greedy, linear, shipped, a model folder, or module:Class; in a clone of the
-    repository also search."""
+    """Policy for hints: random, greedy, linear, shipped, search, a model folder, or module:Class."""
     trust_model: bool = False
     """Import the module of a custom network that a model folder names, which can run any code."""
 
@@ -180,8 +179,8 @@ class Watch(_Start):
     """
 
     policy: str = "greedy"
-    """Policy that plays: random, greedy, linear, shipped, a model folder such as runs/busy-aces-1, or
-    module:Class; in a clone of the repository also search."""
+    """Policy that plays: random, greedy, linear, shipped, search, a model folder such as runs/busy-aces-1, or
+    module:Class."""
     fps: float = 4.0
     """Moves per second."""
     transcript: Path | None = None
@@ -267,14 +266,13 @@ class Serve:
     """A policy for hints and win rates besides greedy: linear, shipped, a model folder such as
     runs/busy-aces-1, or module:Class; can be repeated. By default linear and shipped."""
     solver: Annotated[str | None, arg(metavar="MODULE:CLASS")] = None
-    """Solver that decides whether a deal can be won; in a clone of the repository:
-    agents.search.solver:Solver."""
+    """Solver that decides whether a deal can be won, such as solitaire_env.search.solver:Solver."""
     trust_model: bool = False
     """Import the modules of custom networks that model folders name, which can run any code."""
 
     def run(self) -> None:
+        from solitaire_env.loading import trust_folder
         from solitaire_env.play.server import listen, serve
-        from solitaire_env.policies.load import trust_folder
 
         for name in self.policy if self.trust_model else ():
             trust_folder(name)

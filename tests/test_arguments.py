@@ -25,7 +25,7 @@ from solitaire_env.core import deals, perft
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.family import FamilyEnv, FamilyVectorEnv, read_games
-from solitaire_env.policies import load_class
+from solitaire_env.loading import load_class
 from solitaire_env.render import render
 from solitaire_env.render.ansi import render_ansi
 from solitaire_env.render.picture import render_rgb

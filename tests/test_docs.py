@@ -72,7 +72,6 @@ NOT_RUN = {
     r"agents\.train ": "takes minutes: tests/agents/test_next_commands.py trains",
     r" runs/busy-aces-1\b": "needs such a training",
     r"agents\.evaluate .*--deals 0:1000$": "takes a minute",
-    r"agents\.evaluate --policy search": "takes minutes",
     r"agents dataset ": "takes minutes, and needs Minari",
 }
 """Commands of the README and the tutorials that no test runs as printed, and why."""

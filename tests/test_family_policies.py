@@ -9,12 +9,12 @@ from solitaire_env.core.batch import Batch
 from solitaire_env.core.cards import DOWN
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
+from solitaire_env.loading import load_policy
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, has_safe_moves
 from solitaire_env.move_features.columns import FAMILY, MOVE, NUM_FAMILY, NUM_MOVE
 from solitaire_env.move_features.reader import MoveFeatures, MoveReader
 from solitaire_env.move_features.table import MoveTable
 from solitaire_env.notation import parse_action, parse_position
-from solitaire_env.policies import load_policy
 from solitaire_env.variants import Variant, get_variant
 from tests.games import COMPILED, ONE_PER_RULE
 from tests.move_features.test_moves import hidden_cards

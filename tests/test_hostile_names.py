@@ -24,10 +24,10 @@ from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import evaluate, read_games
 from solitaire_env.family import FamilyEnv, FamilyVectorEnv
 from solitaire_env.family import read_games as read_list_of_games
+from solitaire_env.loading import as_policy, load_policy
 from solitaire_env.notation import parse_position
 from solitaire_env.play import server
 from solitaire_env.play.replay_page import replay_page
-from solitaire_env.policies import as_policy, load_policy
 from solitaire_env.policies.model_files import CARD
 from solitaire_env.registration import FAMILY_ID, env_variant, resolve_variant
 from solitaire_env.sb3 import SolitaireVecEnv

@@ -10,6 +10,7 @@ import pytest
 from packaging.utils import parse_wheel_filename
 
 from native.platforms import PLATFORMS, platform_of
+from solitaire_env.core.library import web_library
 
 ROOT = Path(__file__).parents[1]
 SOURCE = """
@@ -98,3 +99,39 @@ def test_linux_wheels_are_installed_with_glibc_and_with_musl() -> None:
             assert systems == {"manylinux", "musllinux"}
         else:
             assert len(systems) == 1 and "linux" not in systems.pop()
+
+
+def imports_of(module: bytes) -> set[str]:
+    """The names that a WebAssembly module imports."""
+
+    def number(at: int) -> tuple[int, int]:
+        value, shift = 0, 0
+        while True:
+            value |= (module[at] & 127) << shift
+            at, shift = at + 1, shift + 7
+            if module[at - 1] < 128:
+                return value, at
+
+    at = 8
+    while module[at] != 2:  # the section of imports
+        size, at = number(at + 1)
+        at += size
+    _, at = number(at + 1)
+    count, at = number(at)
+    names = set()
+    for _ in range(count):
+        size, at = number(at)
+        size, at = number(at + size)
+        names.add(module[at : at + size].decode())
+        kind, at = module[at + size], at + size + 1
+        flags, at = number(at)
+        if kind == 2:  # a memory: its smallest size, and perhaps its largest
+            for _ in range(1 + (flags & 1)):
+                _, at = number(at)
+    return names
+
+
+def test_the_page_provides_what_the_kernels_import() -> None:
+    script = ROOT / "solitaire_env" / "play" / "web" / "engine" / "machine.js"
+    [provided] = re.findall(r"const env = \{(.*)\};", script.read_text())
+    assert imports_of(web_library("solitaire_env").read_bytes()) == set(re.findall(r"(\w+):", provided))

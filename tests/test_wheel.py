@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.reports.stored import read_rows
+from agents.reports.stored import read_abouts, read_rows
 from solitaire_env.policies.shipped import shipped_games
 
 PROJECT = Path(__file__).parents[1]
@@ -31,6 +31,18 @@ for game in json.load(sys.stdin):
         got = game_played.won, game_played.cards_home, game_played.steps
         assert got == (row["won"], row["cards_home"], row["steps"]), (game["name"], row, got)
     print(game["name"], policy.name, len(played))
+"""
+
+SEARCH = """
+import json, sys
+import solitaire_env
+for game in json.load(sys.stdin):
+    policy = solitaire_env.load_policy("search", game["name"], **game["budget"])
+    [played] = solitaire_env.evaluate(policy, game["name"], [game["row"]["deal"]]).games
+    names = "won", "cards_home", "steps"
+    assert [getattr(played, name) for name in names] == [game["row"][name] for name in names], game
+    print(game["name"], policy.name)
+assert "torch" not in sys.modules
 """
 
 
@@ -85,6 +97,19 @@ def test_plays_the_stored_games_without_torch(python: Path, tmp_path: Path) -> N
     games = [{"name": name, "rows": rows[f"{name}/shipped"][:DEALS]} for name in shipped_games()]
     printed = run(python, "-c", PLAY, given=json.dumps(games), cwd=tmp_path)
     assert printed.splitlines() == [f"{name} shipped {DEALS}" for name in shipped_games()]
+
+
+@pytest.mark.slow
+def test_searches_the_stored_games_without_torch(python: Path, tmp_path: Path) -> None:
+    """By a network, and in Klondike by trees."""
+    entries = "busy-aces/32", "klondike-draw-3/4000"
+    rows, abouts = read_rows("search"), read_abouts("search")
+    games = [
+        {"name": entry.partition("/")[0], "row": rows[entry][0], "budget": abouts[entry].budget}
+        for entry in entries
+    ]
+    printed = run(python, "-c", SEARCH, given=json.dumps(games), cwd=tmp_path)
+    assert printed.splitlines() == [f"{entry.partition('/')[0]} search" for entry in entries]
 
 
 @pytest.mark.slow

@@ -14,9 +14,9 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from solitaire_env.env import SolitaireEnv
+from solitaire_env.loading import load_policy
 from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.table import MoveTable
-from solitaire_env.policies import load_policy
 from solitaire_env.policies.linear import weights_of
 from solitaire_env.wrappers import DictObservation, MoveFeatures, VectorMoveFeatures
 from tests.comparing import expect_results

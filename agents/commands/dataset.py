@@ -23,13 +23,13 @@ import numpy as np
 import numpy.typing as npt
 import tyro
 
-from agents.policies import make_solver
 from solitaire_env import Variant, __version__, env_id, load_policy
 from solitaire_env.benchmark import references
 from solitaire_env.core import GameSpec, Settings
 from solitaire_env.core.deals import MAX_DEAL, RESERVED_DEALS
 from solitaire_env.evaluation import Runner, game_rules
 from solitaire_env.evaluation.runner import Decisions
+from solitaire_env.loading import load_solver
 from solitaire_env.policies.linear import has_weights
 from solitaire_env.policies.policy import Policy
 from solitaire_env.registration import import_module_of, resolve_variant, step_limit
@@ -130,7 +130,7 @@ def play(policy: Policy, player: int, variant: Variant, deals: list[int], line: 
 
 def solve(variant: Variant, deals: list[int], line: ProgressLine) -> list[Game]:
     """Win deals whose stock is known; deals that are not won within the step limit are left out."""
-    solver = make_solver(variant)
+    solver = load_solver(variant)
     games: list[Game] = []
     for done, deal in enumerate(deals):
         solution = solver.solve_deal(deal)

@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 import tyro
 
-from agents.search.rollouts import play_to_end
 from solitaire_env import Variant, env_id, get_variant
 from solitaire_env.core import Batch, GameSpec
 from solitaire_env.move_features.columns import MOVE_NAMES
 from solitaire_env.move_features.moves import make_move_scratch
 from solitaire_env.policies.linear import WEIGHTS
 from solitaire_env.registration import import_module_of, resolve_variant, step_limit
+from solitaire_env.search.rollouts import play_to_end
 from solitaire_env.util.command_line import parse, run_command
 from solitaire_env.util.files import read_json, write_json
 from solitaire_env.util.progress import ProgressLine

@@ -25,7 +25,6 @@ from agents.reports.pages import stored_pages
 from agents.reports.stored import About, Training
 from agents.reports.tables import summary_table
 from agents.runs.config_files import dump_config, load_config
-from agents.search.budget import Budget
 from solitaire_env import VARIANTS, Variant
 from solitaire_env.core import set_num_threads
 from solitaire_env.core.variant import Moves
@@ -34,6 +33,7 @@ from solitaire_env.policies import linear, shipped
 from solitaire_env.policies.model_files import read_card
 from solitaire_env.policies.network import KIND
 from solitaire_env.registration import env_variant
+from solitaire_env.search.budget import Budget
 from solitaire_env.splits import parse_deals
 from solitaire_env.util.command_line import parse, run_command
 from solitaire_env.util.cores import processor

@@ -22,14 +22,14 @@ from agents.learners.base import Array, Played, TeamLearner
 from agents.learners.team import Team
 from agents.learners.training_env import TrainingEnv
 from agents.networks.scores import Scores
-from agents.search.player import PATIENCE
-from agents.search.rollouts import play_to_end
-from agents.search.stocks import draw_stocks, write_games
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.autoplay import has_safe_moves
 from solitaire_env.move_features.moves import make_move_scratch
 from solitaire_env.policies.linear import weights_for
+from solitaire_env.search.player import PATIENCE
+from solitaire_env.search.rollouts import play_to_end
+from solitaire_env.search.stocks import draw_stocks, write_games
 
 CANDIDATES: Final = 6
 """Maximum number of moves of a position that are played out, the likeliest."""

@@ -1,17 +1,16 @@
 """NetworkPlayer: a trained network as a policy that plays."""
 
-import hashlib
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch as th
-from torch.utils.hooks import RemovableHandle
 
 from agents.networks import Network
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
 from solitaire_env.policies.drawing import draw
+from solitaire_env.policies.model_files import hash_weights
 from solitaire_env.policies.policy import Policy
 
 Array = npt.NDArray[Any]
@@ -56,7 +55,6 @@ class NetworkPlayer(Policy):
         self.information = spec.settings.information
         self._rules = spec.rules
         self.safe_autoplay = safe_autoplay
-        self._widening: list[RemovableHandle] = []
         self.network = self._in_64_bits(network.eval())
         self.value = value and self._in_64_bits(value)
         self.temperature = temperature
@@ -67,19 +65,8 @@ class NetworkPlayer(Policy):
         """The network, with linear layers that compute in float64 from now on, for any input."""
         for part in network.double().modules():
             if isinstance(part, th.nn.Linear):
-                self._widening.append(
-                    part.register_forward_pre_hook(lambda layer, given: (given[0].to(layer.weight.dtype),))
-                )
+                part.register_forward_pre_hook(lambda layer, given: (given[0].to(layer.weight.dtype),))
         return network
-
-    def in_32_bits(self) -> "NetworkPlayer":
-        """The player, which computes in float32 from now on: it takes two thirds of the time."""
-        for handle in self._widening:
-            handle.remove()
-        self.network.float()
-        if self.value is not None:
-            self.value.float()
-        return self
 
     def choices(self, observations: Array, masks: Array) -> Array:
         """The masks of the moves to choose from: only safe autoplay where it is possible."""
@@ -104,6 +91,16 @@ class NetworkPlayer(Policy):
             self._explained = observations.copy(), scores.softmax(1).numpy(), values
         return self._explained[1:]
 
+    @th.inference_mode()
+    def values(self, observations: Array) -> Array | None:
+        """The expected returns of positions, ``[n]``; None without a value head, and if they are the highest
+        value of a move.
+        """
+        if self.value is None:
+            return None
+        found: Array = self.value(self.network.value(th.from_numpy(observations)))[:, 0].numpy()
+        return found
+
     def __call__(
         self,
         observations: Array,
@@ -119,8 +116,5 @@ class NetworkPlayer(Policy):
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the weights, in float32 as they are stored."""
-        digest = hashlib.sha256()
-        for name, tensor in sorted(self.network.state_dict().items()):
-            digest.update(name.encode())
-            digest.update(tensor.float().cpu().numpy().tobytes())
-        return digest.hexdigest()[:16]
+        state = self.network.state_dict()
+        return hash_weights({name: tensor.float().cpu().numpy() for name, tensor in state.items()})

@@ -13,12 +13,12 @@ from agents.reports.stored import deals_text
 from agents.reports.tables import summary_table
 from agents.runs.config_files import load_config
 from agents.runs.folders import BASELINES, history_of, policy_name
-from agents.search.budget import Budget
 from solitaire_env import env_id
 from solitaire_env.benchmark import result, score, split_of
 from solitaire_env.evaluation import Evaluation, Game, Summary, evaluate, mcnemar
 from solitaire_env.evaluation.runner import NUM_ENVS, Runner
 from solitaire_env.policies.linear import has_weights
+from solitaire_env.search.budget import Budget
 from solitaire_env.splits import STANDARD, parse_deals
 from solitaire_env.util.files import write_json, write_text
 from solitaire_env.util.progress import ProgressLine, bar

@@ -14,8 +14,8 @@ from solitaire_env.core.variant import Build, Moves, Spaces, Variant
 from solitaire_env.evaluation.result_files import Game, ResultFile
 from solitaire_env.evaluation.runner import NUM_ENVS, Finished, Runner
 from solitaire_env.evaluation.statistics import Summary, summarize
+from solitaire_env.loading import as_policy
 from solitaire_env.notation import action_text
-from solitaire_env.policies.load import as_policy
 from solitaire_env.registration import env_id, resolve_variant, step_limit
 from solitaire_env.transcripts import Transcript, check_policy_name, format_transcript
 from solitaire_env.util.arguments import check_count, check_kind, has_items

@@ -13,11 +13,11 @@ from typing import Any, Final, TypeVar
 
 from solitaire_env.core.layout import action_layout
 from solitaire_env.core.variant import HOUSE_RULES, Variant
+from solitaire_env.loading import load_class, load_policy
 from solitaire_env.play.hints import Advice, Adviser
 from solitaire_env.play.jobs import Job, measure_win_rate, solve_deal
 from solitaire_env.play.piles import board, places
 from solitaire_env.play.session import Session, new_session
-from solitaire_env.policies.load import load_class, load_policy
 from solitaire_env.util.arguments import check_choice, check_count, check_kind
 from solitaire_env.util.messages import one_line, shown
 from solitaire_env.variants import get_variant, known_variants

@@ -8,9 +8,9 @@ import numpy as np
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.core.variant import Variant
 from solitaire_env.evaluation.runner import Decisions, Runner
+from solitaire_env.loading import as_policy
 from solitaire_env.notation import Move, action_text, describe_action, move_of
 from solitaire_env.play.session import Session
-from solitaire_env.policies import as_policy
 from solitaire_env.registration import step_limit
 from solitaire_env.transcripts import Thought
 
@@ -51,7 +51,7 @@ class Adviser:
     Parameters
     ----------
     policy
-        The policy, or any argument of :func:`solitaire_env.policies.as_policy`.
+        The policy, or any argument of :func:`solitaire_env.loading.as_policy`.
     variant
         The game, including house rules.
     seed

@@ -15,9 +15,8 @@ from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.core.variant import Variant
 from solitaire_env.evaluation import wilson_interval
 from solitaire_env.evaluation.runner import Finished, Runner
+from solitaire_env.loading import load_class, load_policy
 from solitaire_env.notation import action_text
-from solitaire_env.policies import load_policy
-from solitaire_env.policies.load import load_class
 from solitaire_env.registration import step_limit
 from solitaire_env.util.messages import one_line
 

@@ -4,6 +4,7 @@ Reading one needs no torch and runs no code from it. A model for another observa
 refused.
 """
 
+import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import pairwise
@@ -62,6 +63,17 @@ class Model:
     def wrong_weights(self, error: object) -> ValueError:
         """The error of weights that do not fit the network."""
         return ValueError(f"{self.folder / WEIGHTS}: not weights of this network ({one_line(error)})")
+
+
+def hash_weights(weights: Tensors) -> str:
+    """Sixteen hexadecimal digits, a hash of float32 weights without those of the value head: stored games of
+    search know their network by it.
+    """
+    digest = hashlib.sha256()
+    for name, tensor in sorted(weights.items()):
+        if not name.startswith(VALUE):
+            digest.update(name.encode() + tensor.tobytes())
+    return digest.hexdigest()[:16]
 
 
 def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:

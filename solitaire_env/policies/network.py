@@ -19,7 +19,7 @@ from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_
 from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, SMALLEST_PART, MoveReader
 from solitaire_env.policies.drawing import draw
-from solitaire_env.policies.model_files import CARD, VALUE, Model, read_model
+from solitaire_env.policies.model_files import CARD, VALUE, Model, hash_weights, read_model
 from solitaire_env.policies.policy import Explanation, Policy
 from solitaire_env.util.files import model_folder, read_json
 from solitaire_env.util.messages import shown
@@ -130,6 +130,8 @@ class CompiledNetwork(Policy):
         self._weights = _lay_out(model, weight_shapes(sizes, *self.reader.sizes), len(sizes.hidden))
         self._random = np.random.Generator(np.random.PCG64(seed))
         self._fingerprint = _fingerprint(model)
+        self.weights_fingerprint = hash_weights(model.weights)
+        """A hash of the weights alone, see :func:`~solitaire_env.policies.model_files.hash_weights`."""
         self._explained: tuple[Array, Array, Explanation] | None = None
 
     @property
@@ -165,6 +167,19 @@ class CompiledNetwork(Policy):
             explanation = probabilities, values
             self._explained = observations.copy(), masks.copy(), explanation
         return explanation
+
+    def values(self, observations: Array) -> Array | None:
+        """The expected returns ``[n]`` of positions, without probabilities; None if the head was not kept."""
+        if self._weights.value_head is None:
+            return None
+        found = np.empty(len(observations))
+
+        def read(part: slice) -> None:
+            seen = self.reader.read_positions(observations[part], self._weights.lookahead)
+            found[part] = self._values(seen.astype(np.float64))
+
+        run_parts(read, list(split_evenly(len(found), SMALLEST_PART)))
+        return found
 
     def _check_widths(self, observations: Array, masks: Array) -> None:
         """Raise an error for arrays of another game, or of another action set of this one."""

@@ -93,6 +93,10 @@ class Policy:
         """The probabilities of its actions, and its expected returns, if known."""
         return None, None
 
+    def values(self, observations: Array) -> Array | None:
+        """The expected returns of positions float ``[n]``, if known without their legal actions."""
+        return None
+
     @property
     def explains(self) -> bool:
         """Whether :meth:`explain` is overridden."""

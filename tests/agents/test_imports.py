@@ -24,11 +24,18 @@ COMMANDS = {
         ("perft", "busy-aces", "--depth", "1"),
     ),
     "agents.evaluate": tuple(
-        ("--policy", policy, *PLAYED) for policy in ("random", "greedy", "linear", "shipped")
+        ("--policy", policy, *PLAYED, *options)
+        for policy, *options in (
+            ("random",),
+            ("greedy",),
+            ("linear",),
+            ("shipped",),
+            ("search", "--search.simulations", "2"),
+        )
     ),
     "agents.solve": (
         ("eights-down", "--deal", "1", "--seconds", "0.1", "--quiet"),
-        ("busy-aces", "--deal", "1", "--seconds", "0.1", "--quiet", "--network", "none"),
+        ("busy-aces", "--deal", "1", "--seconds", "0.1", "--quiet"),
     ),
     "agents": (
         ("--help",),

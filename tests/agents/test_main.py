@@ -88,7 +88,7 @@ PathFinder.find_spec = find_spec
         ("agents evaluate --help", "gymnasium"),
         ("agents tune --help", "pydantic"),
         *((f"agents.{name} --help", "tyro") for name in ("evaluate", "solve", "train", "commands.plot")),
-        ("agents.evaluate --policy search --env klondike --deals 0:1", "agents.search.tree_player"),
+        ("agents.evaluate --policy search --env klondike --deals 0:1", "solitaire_env.search.tree_player"),
         ("solitaire_env list", "numpy"),
         ("solitaire_env list", "tyro"),
     ],

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from agents.policies import make_policy, torch_network
+from agents.policies import make_policy
 from agents.reports.stored import read_rows
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import evaluate
-from solitaire_env.policies import load_policy
+from solitaire_env.loading import load_policy, load_prior
 from solitaire_env.policies.greedy import Greedy
 from solitaire_env.policies.random import Random
 from solitaire_env.variants import get_variant
@@ -73,6 +73,6 @@ def test_policies_play_the_stored_games(name: str) -> None:
 def test_a_network_for_search_that_does_not_exist_is_named(tmp_path: Path, refuses: Refuses) -> None:
     (tmp_path / "first").mkdir()
     refuses(
-        lambda: torch_network(str(tmp_path / "fist"), BUSY_ACES),
+        lambda: load_prior(str(tmp_path / "fist"), BUSY_ACES),
         "fist' does not exist", "closest: ", "first",
     )  # fmt: skip

@@ -19,11 +19,11 @@ from playwright.sync_api import expect
 from solitaire_env import SolitaireEnv
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.evaluation.runner import Runner
+from solitaire_env.loading import load_policy
 from solitaire_env.notation import action_text, parse_position
 from solitaire_env.play.games import Games
 from solitaire_env.play.piles import start_of, targets
 from solitaire_env.play.site import write_site
-from solitaire_env.policies import load_policy
 from solitaire_env.policies.shipped import shipped_games
 from solitaire_env.registration import step_limit
 from solitaire_env.transcripts import parse_transcript, replay

@@ -30,8 +30,8 @@ from solitaire_env.evaluation import (
 )
 from solitaire_env.evaluation.result_files import ResultFile
 from solitaire_env.evaluation.runner import random_stream
+from solitaire_env.loading import load_policy
 from solitaire_env.notation import parse_action
-from solitaire_env.policies import load_policy
 from solitaire_env.registration import env_id
 from solitaire_env.transcripts import parse_transcript, replay
 from tests.conftest import Refuses

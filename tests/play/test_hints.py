@@ -11,9 +11,9 @@ import pytest
 
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
+from solitaire_env.loading import load_class, load_policy
 from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import new_session
-from solitaire_env.policies import load_class, load_policy
 from solitaire_env.transcripts import Thought
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses

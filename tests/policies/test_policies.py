@@ -9,7 +9,7 @@ from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.policies import load_policy
+from solitaire_env.loading import load_policy
 from solitaire_env.policies.drawing import draw
 from solitaire_env.policies.greedy import Greedy
 from solitaire_env.policies.linear import has_weights

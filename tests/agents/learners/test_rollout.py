@@ -12,11 +12,11 @@ from safetensors.torch import load_file
 from agents.learners import rollout as learner
 from agents.learners.rollout import CANDIDATES, Decisions, RolloutEvaluator, RolloutLearner
 from agents.runs.models import load_model
-from agents.search.player import PATIENCE
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.move_features.autoplay import autoplay_safe_moves
 from solitaire_env.policies.linear import load_linear
+from solitaire_env.search.player import PATIENCE
 from solitaire_env.variants import Variant, get_variant
 from tests.agents.learners.rollouts import make_learner, rollout, train_and_resume
 from tests.move_features.test_moves import played

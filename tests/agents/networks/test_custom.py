@@ -20,7 +20,7 @@ from agents.policies import make_policy
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import evaluate
-from solitaire_env.policies import load_policy
+from solitaire_env.loading import load_policy
 from tests.conftest import Refuses
 
 

@@ -23,7 +23,8 @@ export function part(array, shape, start = 0) {
 export class Machine {
   constructor(module) {
     this.memory = new WebAssembly.Memory({ initial: PAGES });
-    this.exports = new WebAssembly.Instance(module, { env: { memory: this.memory, exp: Math.exp } }).exports;
+    const env = { memory: this.memory, exp: Math.exp, log: Math.log };
+    this.exports = new WebAssembly.Instance(module, { env }).exports;
     this.end = this.exports.__heap_base.value;
   }
 

@@ -5,8 +5,6 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.positions import WON, Trail, find, follow, keys_after, make_trail
-from solitaire_env import Variant
 from solitaire_env.core import Events, Rules, State
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.native import Float64, Int8, Int16, Int32, Int64, UInt64, inner, kernel
@@ -14,8 +12,10 @@ from solitaire_env.core.rules.derive import place
 from solitaire_env.core.rules.state import copy, write_row
 from solitaire_env.core.rules.step import step
 from solitaire_env.core.spec import GameSpec
+from solitaire_env.core.variant import Variant
 from solitaire_env.move_features.autoplay import autoplay_safe, has_safe_moves
 from solitaire_env.move_features.moves import MoveScratch, make_move_scratch, score_moves, sort_by_score
+from solitaire_env.search.positions import WON, Trail, find, follow, keys_after, make_trail
 
 Array = npt.NDArray[Any]
 

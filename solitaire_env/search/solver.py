@@ -1,17 +1,17 @@
 """A thoughtful solver: decides whether a game can be won when the order of the stock is known.
 
 1. Games like Klondike: an exhaustive search that ignores how face-up cards are arranged
-   (:mod:`agents.search.collapsed`). It decides all but a few deals in thousands.
-2. Other games: nested rollouts of the linear policy (:func:`agents.search.rollouts.nested_rollouts`),
+   (:mod:`solitaire_env.search.collapsed`). It decides all but a few deals in thousands.
+2. Other games: nested rollouts of the linear policy (:func:`solitaire_env.search.rollouts.nested_rollouts`),
    milliseconds a game; then more, each playout with perturbed weights, which win other deals.
 3. In games of one deck or less, an exhaustive search in bounded memory. It finds wins that rollouts miss, and
    proves that there is no win if it ends without one. In turn with it, short searches that try the moves in
    other orders: where one order does not find a win in minutes, another finds it in milliseconds.
-4. In larger games beam searches (:mod:`agents.search.beam`), alternately by playouts and by the values of a
-   network, each three times as wide as the last of its kind, or as wide as time allows.
+4. In larger games beam searches (:mod:`solitaire_env.search.beam`), alternately by playouts and by the
+   values of a network, each three times as wide as the last of its kind, or as wide as time allows.
 
 One-card games are searched by supermoves, which stand for single moves; lines are given in the moves of the
-game itself. Winning lines are shortened (:mod:`agents.search.shorten`).
+game itself. Winning lines are shortened (:mod:`solitaire_env.search.shorten`).
 """
 
 import time
@@ -19,26 +19,25 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.beam import MAX_LINE, Beam, BeamInterrupted, BeamResult
-from agents.search.collapsed import Collapsed, collapses
-from agents.search.exhaustive import EXHAUSTED, FOUND, FULL, MORE, Exhaustive
-from agents.search.positions import SALT, keys_of, spell_out
-from agents.search.rollouts import nested_rollouts, perturb
-from agents.search.shorten import shorten
-from solitaire_env import Variant
 from solitaire_env.core.batch import Batch, Start
 from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.core.variant import Variant
 from solitaire_env.move_features.autoplay import has_safe_moves
 from solitaire_env.move_features.moves import make_move_scratch
 from solitaire_env.policies.linear import weights_for
-
-if TYPE_CHECKING:
-    from agents.networks.player import NetworkPlayer
+from solitaire_env.policies.policy import Policy
+from solitaire_env.search.beam import MAX_LINE, Beam, BeamInterrupted, BeamResult
+from solitaire_env.search.collapsed import Collapsed, collapses
+from solitaire_env.search.exhaustive import EXHAUSTED, FOUND, FULL, MORE, Exhaustive
+from solitaire_env.search.positions import SALT, keys_of, spell_out
+from solitaire_env.search.rollouts import nested_rollouts, perturb
+from solitaire_env.search.shorten import shorten
+from solitaire_env.search.values import PositionValues
 
 Array = npt.NDArray[Any]
 
@@ -161,7 +160,7 @@ class Solver:
 
     def __init__(
         self, variant: Variant, *, megabytes: float = 1000, seed: int = 0,
-        network: "NetworkPlayer | None" = None,
+        network: Policy | None = None,
     ) -> None:  # fmt: skip
         if not 1 <= megabytes <= 1e6:
             raise ValueError(f"memory is {megabytes} MB, allowed: 1 to 1000000")
@@ -181,8 +180,6 @@ class Solver:
         self.lines = np.zeros((2, MAX_LINE), dtype=np.int64)
         values = None
         if network is not None and variant.cards > MAX_EXHAUSTIVE_CARDS:
-            from agents.search.values import PositionValues  # torch is loaded only for a network
-
             values = PositionValues(self.variant, network)
         self.kinds: tuple[Kind, ...] = ("playouts", "network") if values else ("playouts",)
         self.beam = Beam(self.variant, megabytes / 2, self.weights, values)
@@ -290,7 +287,7 @@ class Solver:
 
     @staticmethod
     def _continue(s: Search, search: Exhaustive | Collapsed) -> int:
-        """Continue a search; the result of :func:`agents.search.exhaustive.explore`."""
+        """Continue a search; the result of :func:`solitaire_env.search.exhaustive.explore`."""
         end, moves = search.explore(SLICE)
         s.nodes += moves
         if end == FOUND:

@@ -1,11 +1,13 @@
-"""Policies by name: ``random``, ``greedy``, ``linear``, ``shipped``, a model folder, ``module:Class``.
+"""Policies by name: ``random``, ``greedy``, ``linear``, ``shipped``, ``search``, a model folder,
+``module:Class``.
 
-Names work the same in every command and function. In a clone of the repository, ``agents`` add ``search`` and
-networks that need torch.
+Names work the same in every command and function. In a clone of the repository, ``agents`` add networks that
+need torch.
 """
 
 import os
 from collections.abc import Callable
+from dataclasses import fields
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -18,35 +20,102 @@ from solitaire_env.policies.greedy import Greedy
 from solitaire_env.policies.linear import load_linear
 from solitaire_env.policies.policy import FunctionPolicy, Policy, SB3Policy, is_sb3_model, with_moves
 from solitaire_env.policies.random import Random
-from solitaire_env.policies.shipped import load_shipped
+from solitaire_env.policies.shipped import load_shipped, network_folder, shipped_games
 from solitaire_env.registration import resolve_variant
+from solitaire_env.search.budget import Budget
+from solitaire_env.search.collapsed import collapses
+from solitaire_env.search.player import Searcher
+from solitaire_env.search.solver import MAX_EXHAUSTIVE_CARDS, Solver
+from solitaire_env.search.tree_player import TreeSearcher
 from solitaire_env.util.arguments import check_kind
-from solitaire_env.util.files import missing_folder
+from solitaire_env.util.files import missing_folder, model_folder
 from solitaire_env.util.messages import not_installed, one_line, shown
+from solitaire_env.variants import get_variant
 
-BUILT_IN: Final[dict[str, Callable[[GameSpec], Policy]]] = {
+SEARCH: Final = "search"
+AGENTS: Final = Path(__file__).parents[1] / "agents" / "policies.py"
+"""Loads networks that need torch; an installed package does not have it."""
+
+
+def load_search(spec: GameSpec, prior: str | Policy = "shipped", budget: Budget | None = None) -> Policy:
+    """The policy ``search``.
+
+    Parameters
+    ----------
+    prior
+        Proposes moves: ``shipped``, a run or model folder, or a policy that explains its probabilities. Games
+        like Klondike need none.
+    budget
+        The search budget of a move.
+
+    Raises
+    ------
+    ValueError
+        If there is no such network, or it does not play this game.
+    """
+    if collapses(spec.variant):
+        return TreeSearcher(spec.variant, budget)
+    return Searcher(spec.variant, load_prior(prior, spec) if isinstance(prior, str) else prior, budget)
+
+
+def load_prior(name: str, spec: GameSpec) -> Policy:
+    """A network for search and the solver's beams: ``shipped``, or a run or model folder."""
+    folder = network_folder(name, spec.variant.name)
+    if not model_folder(folder).is_dir():
+        raise ValueError(f"network {name!r} is not 'shipped', and {missing_folder(Path(name))}")
+    return _load_folder(folder, spec)
+
+
+def load_solver(variant: Variant, network: str = "shipped", megabytes: float = 1000) -> Solver:
+    """The solver of a game.
+
+    Parameters
+    ----------
+    network
+        Ranks the positions of beams: ``shipped`` (the game's, if any), a run or model folder, or ``none``.
+    megabytes
+        Memory for the positions of an exhaustive search or a beam.
+
+    Raises
+    ------
+    ValueError
+        If the network is for another game, or has no value.
+    """
+    own = variant.name in shipped_games() and variant == get_variant(variant.name)
+    needed = network != "shipped" or (own and variant.cards > MAX_EXHAUSTIVE_CARDS)
+    prior = load_prior(network, GameSpec(variant)) if needed and network != "none" else None
+    return Solver(variant, megabytes=megabytes, network=prior)
+
+
+BUILT_IN: Final[dict[str, Callable[..., Policy]]] = {
     "random": Random,
     "greedy": Greedy,
     "linear": load_linear,
     "shipped": load_shipped,
+    SEARCH: load_search,
 }
 """The policies of the package."""
-AGENTS: Final = Path(__file__).parents[2] / "agents" / "policies.py"
-"""Loads ``search`` and networks that need torch; an installed package does not have it."""
+OPTIONS: Final = ("prior", *(option.name for option in fields(Budget)))
+"""The options of ``search``."""
 
 
-def load_policy(name: str | Path, game: str | Variant | GameSpec, *, moves: Moves | None = None) -> Policy:
+def load_policy(
+    name: str | Path, game: str | Variant | GameSpec, *, moves: Moves | None = None, **options: Any
+) -> Policy:
     """A policy by name, for a game.
 
     Parameters
     ----------
     name
-        One of :data:`BUILT_IN`, in a clone ``search``, a run or model folder, or ``module:Class``, which
-        is called with the game as a :class:`GameSpec`.
+        One of :data:`BUILT_IN`, a run or model folder, or ``module:Class``, which is called with the game as
+        a :class:`GameSpec`.
     game
         An id, a variant's name, a variant or a spec.
     moves
         Action set of a policy that leaves it open: ``"supermove"`` in a one-card game.
+    options
+        Of ``search``: ``prior``, see :func:`load_search`, and the fields of
+        :class:`~solitaire_env.search.budget.Budget`, such as ``simulations``.
 
     Raises
     ------
@@ -55,10 +124,16 @@ def load_policy(name: str | Path, game: str | Variant | GameSpec, *, moves: Move
     """
     spec = game if isinstance(game, GameSpec) else GameSpec(resolve_variant(game))
     text = str(name) if isinstance(name, Path) else check_kind("policy", name, str, "a name or a folder")
+    if unknown := [option for option in options if text != SEARCH or option not in OPTIONS]:
+        raise ValueError(
+            f"policy {shown(text)} has no option {shown(unknown[0])}, allowed: "
+            f"{', '.join(OPTIONS) if text == SEARCH else 'none'}"
+        )
     if text in BUILT_IN:
-        return _create(text, BUILT_IN[text], _view_for(BUILT_IN[text], spec, moves))
-    if text == "search":
-        return _create(text, partial(_from_agents("load_search"), text), spec)
+        made = BUILT_IN[text]
+        if options:
+            made = partial(load_search, prior=options.pop("prior", "shipped"), budget=Budget(**options))
+        return _create(text, made, _view_for(made, spec, moves))
     if _is_folder(text):
         return _load_folder(Path(text), spec)
     if isinstance(name, Path) or {"/", os.sep} & {*text}:
@@ -68,7 +143,7 @@ def load_policy(name: str | Path, game: str | Variant | GameSpec, *, moves: Move
         return with_moves(_create(text, made, _view_for(made, spec, moves)), moves)
     raise ValueError(
         f"unknown policy {shown(text)}, allowed: {', '.join(BUILT_IN)}, a run or model folder, or "
-        "module:Class; in a clone of the repository also search"
+        "module:Class"
     )
 
 
@@ -168,7 +243,7 @@ def _from_agents(function: str) -> Callable[..., Any]:
 
     def call(*args: Any) -> Any:
         if not AGENTS.is_file():
-            raise ValueError("search and networks in torch need a clone of the repository, with its agents/")
+            raise ValueError("networks in torch need a clone of the repository, with its agents/")
         try:
             return getattr(import_module("agents.policies"), function)(*args)
         except ModuleNotFoundError as error:

@@ -1,10 +1,10 @@
 """The search policy in games like Klondike: tree search over the cards that are not seen.
 
 1. While redeals are not limited, drawing costs nothing: the player draws until it has seen the whole stock.
-2. Tree search (:mod:`agents.search.tree`) compares the choices by sequential halving. A choice is a move that
-   cannot be taken back, after those that it needs.
+2. Tree search (:mod:`solitaire_env.search.tree`) compares the choices by sequential halving. A choice is
+   a move that cannot be taken back, after those that it needs.
 3. When all cards are known, since at most one is face down, the exhaustive search
-   (:mod:`agents.search.collapsed`) says how to win.
+   (:mod:`solitaire_env.search.collapsed`) says how to win.
 
 It reads only the ``cards`` observation.
 """
@@ -16,17 +16,17 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.budget import Budget, better_half, parts
-from agents.search.collapsed import COLUMNS, Collapsed, code_of, make_search, read, spell
-from agents.search.exhaustive import FOUND, MORE
-from agents.search.policy import Memory, SearchPolicy
-from agents.search.solver import SLICE
-from agents.search.stocks import draw_stocks, unseen, write_games
-from agents.search.tree import TRIED, WINS, grow, make_tree, plant
-from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.position import remembered_order
 from solitaire_env.core.spec import GameSpec
+from solitaire_env.core.variant import Variant
+from solitaire_env.search.budget import Budget, better_half, parts
+from solitaire_env.search.collapsed import COLUMNS, Collapsed, code_of, make_search, read, spell
+from solitaire_env.search.exhaustive import FOUND, MORE
+from solitaire_env.search.policy import Memory, SearchPolicy
+from solitaire_env.search.solver import SLICE
+from solitaire_env.search.stocks import draw_stocks, unseen, write_games
+from solitaire_env.search.tree import TRIED, WINS, grow, make_tree, plant
 
 Array = npt.NDArray[Any]
 
@@ -54,7 +54,7 @@ class TreeSearcher(SearchPolicy):
     Parameters
     ----------
     variant
-        The game, see :func:`~agents.search.collapsed.collapses`.
+        The game, see :func:`~solitaire_env.search.collapsed.collapses`.
     budget
         ``simulations`` is the number of iterations of a choice, ``nodes`` of states when all cards are known.
     """

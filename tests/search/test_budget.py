@@ -9,13 +9,13 @@ import pytest
 
 from agents import evaluate
 from agents.commands import leaderboard
-from agents.policies import load_search
 from agents.reports import stored
-from agents.search import budget as budgets
-from agents.search.budget import HIDDEN_SIMULATIONS, SIMULATIONS, TREE_SIMULATIONS, Budget
-from agents.search.collapsed import collapses
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import read_games
+from solitaire_env.loading import load_search
+from solitaire_env.search import budget as budgets
+from solitaire_env.search.budget import HIDDEN_SIMULATIONS, SIMULATIONS, TREE_SIMULATIONS, Budget
+from solitaire_env.search.collapsed import collapses
 from solitaire_env.variants import VARIANTS, get_variant
 
 
@@ -41,7 +41,7 @@ def test_the_fingerprint_names_the_default_budget(game: str) -> None:
     spec = GameSpec(get_variant(game))
     number = TREE_SIMULATIONS if game == "klondike-draw-3" else SIMULATIONS
     given: list[Budget | None] = [None, Budget(), Budget(simulations=number), Budget(simulations=number + 1)]
-    fingerprints = [load_search("search", spec, budget=budget).fingerprint for budget in given]
+    fingerprints = [load_search(spec, budget=budget).fingerprint for budget in given]
     assert fingerprints[0] == fingerprints[1] == fingerprints[2] != fingerprints[3]
 
 

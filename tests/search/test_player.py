@@ -14,16 +14,20 @@ import torch as th
 
 from agents.networks import MovesNetwork
 from agents.networks.player import NetworkPlayer
-from agents.policies import load_search
-from agents.search.budget import Budget
-from agents.search.player import MAX_IDLE, Searcher
-from agents.search.stocks import draw_stocks, unseen, write_games
+from agents.runs.models import load_model
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.cards import DOWN
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.position import remembered_order
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import evaluate
+from solitaire_env.loading import load_policy, load_prior, load_search
+from solitaire_env.policies import FunctionPolicy, view_of
+from solitaire_env.policies.network import CompiledNetwork
+from solitaire_env.policies.shipped import SHIPPED, shipped_games
+from solitaire_env.search.budget import Budget
+from solitaire_env.search.player import MAX_IDLE, Searcher
+from solitaire_env.search.stocks import draw_stocks, unseen, write_games
 from solitaire_env.variants import get_variant
 from tests.conftest import Refuses
 
@@ -32,7 +36,7 @@ Array = npt.NDArray[Any]
 
 @cache
 def searcher(game: str, **budget: Any) -> Searcher:
-    made = load_search("search", GameSpec(get_variant(game)), "shipped", Budget(**budget))
+    made = load_search(GameSpec(get_variant(game)), "shipped", Budget(**budget))
     assert isinstance(made, Searcher)
     return made
 
@@ -192,7 +196,7 @@ def test_a_time_limit_of_a_move_is_accepted() -> None:
 
 
 def test_memory_of_old_games_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agents.search.policy.MAX_GAMES", 2)
+    monkeypatch.setattr("solitaire_env.search.policy.MAX_GAMES", 2)
     player = searcher("busy-aces", simulations=2)
     batch = Batch(GameSpec(player.variant), 1)
     batch.deal(np.array([0]), [3])
@@ -244,6 +248,38 @@ def test_budget_refuses_values_out_of_range(
     refuses(lambda: Budget(**budget), *words)
 
 
+def test_search_takes_its_options_by_name(refuses: Refuses) -> None:
+    made = load_policy("search", "busy-aces", simulations=9, prior="shipped")
+    assert isinstance(made, Searcher) and made.budget == Budget(simulations=9)
+    refuses(lambda: load_policy("search", "busy-aces", simulation=9), "simulation", "prior, simulations")
+    refuses(lambda: load_policy("greedy", "busy-aces", simulations=9), "greedy", "simulations", "none")
+
+
+def test_the_prior_may_be_any_policy_with_probabilities(refuses: Refuses) -> None:
+    spec = GameSpec(get_variant("busy-aces"))
+    shipped = load_policy("shipped", spec)
+    likely = FunctionPolicy(shipped)
+    made = load_search(spec, likely, Budget(simulations=4))
+    assert evaluate(made, "busy-aces", [3], max_episode_steps=8).games[0].steps == 8
+    refuses(lambda: load_search(spec, load_policy("greedy", spec)), "greedy", "no probabilities")
+
+
+@pytest.mark.parametrize("game", shipped_games())
+def test_stored_games_know_a_network_by_its_weights_in_torch(game: str) -> None:
+    """The compiled network has the fingerprint of the same network in torch, by which games were stored."""
+    spec = GameSpec(get_variant(game))
+    compiled, torch = load_prior("shipped", spec), load_model(SHIPPED / game, spec, game)
+    assert isinstance(compiled, CompiledNetwork) and compiled.weights_fingerprint == torch.fingerprint
+    assert compiled.fingerprint != compiled.weights_fingerprint
+    batch = Batch(view_of(compiled, spec), 8)
+    batch.deal(np.arange(8), [*range(8)])
+    ours, theirs = compiled.values(batch.observations()), torch.values(batch.observations())
+    assert (ours is None) == (theirs is None)
+    if ours is None or theirs is None:  # without a value head
+        return
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
+
+
 def test_search_needs_a_network(refuses: Refuses) -> None:
     spec = GameSpec(get_variant("busy-aces"))
-    refuses(lambda: load_search("search", spec, "greedy"), "greedy", "network")
+    refuses(lambda: load_search(spec, "greedy"), "greedy", "network")

@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.collapsed import collapses
-from solitaire_env import Variant
+from solitaire_env.core.variant import Variant
+from solitaire_env.search.collapsed import collapses
 
 Array = npt.NDArray[Any]
 

@@ -15,23 +15,24 @@ import torch as th
 from agents import solve
 from agents.networks import MovesNetwork
 from agents.networks.player import NetworkPlayer
-from agents.policies import make_solver, torch_network
 from agents.reports import solver_results
-from agents.search import positions
-from agents.search.beam import Beam, BeamResult, ValueFunction
-from agents.search.shorten import shorten
-from agents.search.solver import Solver
-from agents.search.values import PositionValues
 from agents.solve import check_line
 from solitaire_env import SolitaireEnv, env_id
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.native import widened
 from solitaire_env.core.spec import GameSpec
+from solitaire_env.loading import load_prior, load_solver
 from solitaire_env.move_features.autoplay import autoplay_safe, has_safe_moves
 from solitaire_env.notation import parse_position
+from solitaire_env.policies import Policy
 from solitaire_env.policies.linear import weights_for
 from solitaire_env.registration import step_limit
+from solitaire_env.search import positions
+from solitaire_env.search.beam import Beam, BeamResult, ValueFunction
+from solitaire_env.search.shorten import shorten
+from solitaire_env.search.solver import Solver
+from solitaire_env.search.values import PositionValues
 from solitaire_env.splits import SPLITS, split_deals, winnable_games
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
@@ -91,11 +92,9 @@ def test_incremental_keys_equal_full_keys(name: str) -> None:
 # ----------------------------------------------------------------------------------------- the solver
 
 
-def shipped(game: str) -> NetworkPlayer:
-    """The shipped network of a game; a new one each time, for who asks may change it."""
-    player = torch_network("shipped", GameSpec(get_variant(game)))
-    assert isinstance(player, NetworkPlayer)
-    return player
+def shipped(game: str) -> Policy:
+    """The shipped network of a game."""
+    return load_prior("shipped", GameSpec(get_variant(game)))
 
 
 @pytest.mark.parametrize("name", [name for name in SAMPLED if name.values[0] in PACKS])
@@ -271,7 +270,8 @@ def test_lines_of_beam_search_are_legal(game: str) -> None:
 def test_networks_that_beam_search_cannot_use_are_refused(refuses: Refuses) -> None:
     player = shipped("busy-aces")
     refuses(lambda: Solver(get_variant("forty-bandits"), network=player), "supermove", "sequence")
-    headless = NetworkPlayer(player.network, player.spec, "headless")
+    spec = GameSpec(get_variant("busy-aces")).seen(moves="supermove")
+    headless = NetworkPlayer(MovesNetwork(spec), spec, "headless")
     refuses(lambda: Solver(get_variant("busy-aces"), network=headless), "no value head")
 
 
@@ -412,7 +412,7 @@ def test_the_solver_wins_training_deals_again() -> None:
     """The first ten of each game, by lines that are replayed."""
     for name in winnable_games("train-winnable"):
         variant = get_variant(name)
-        solves = make_solver(variant, "shipped", 1000)
+        solves = load_solver(variant, "shipped", 1000)
         for deal in split_deals("train-winnable", name)[:10]:
             solution = solves.solve_deal(deal, seconds=60)
             assert check_line(variant, deal, solution.line)[2], (name, deal)

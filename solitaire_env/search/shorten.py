@@ -11,9 +11,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.exhaustive import Store, begin, enter, make_store, path_to_last
-from agents.search.positions import WON, Trail, find, follow, keys_after, make_trail
-from solitaire_env import Variant
 from solitaire_env.core import Events, Rules, State
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.native import kernel
@@ -21,6 +18,9 @@ from solitaire_env.core.rules.derive import place
 from solitaire_env.core.rules.state import copy
 from solitaire_env.core.rules.step import step
 from solitaire_env.core.spec import GameSpec
+from solitaire_env.core.variant import Variant
+from solitaire_env.search.exhaustive import Store, begin, enter, make_store, path_to_last
+from solitaire_env.search.positions import WON, Trail, find, follow, keys_after, make_trail
 
 Array = npt.NDArray[Any]
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from agents.policies import load_search
-from agents.search.budget import Budget
 from solitaire_env.core import GameSpec
+from solitaire_env.loading import load_search
 from solitaire_env.play.games import Games
 from solitaire_env.policies import Policy
+from solitaire_env.search.budget import Budget
 
 
 def small_search(spec: GameSpec) -> Policy:
     """Search with a small budget."""
-    return load_search("search", spec, budget=Budget(simulations=2, candidates=2, nodes=20_000))
+    return load_search(spec, budget=Budget(simulations=2, candidates=2, nodes=20_000))
 
 
 def test_hints_and_win_rates_of_search() -> None:

@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.policies import load_search
-from agents.search.budget import Budget
-from agents.search.solver import Solver
-from agents.search.tree_player import TreeSearcher
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.cards import DOWN
 from solitaire_env.core.layout import PLAYING, WON
 from solitaire_env.core.position import Position
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import evaluate
+from solitaire_env.loading import load_search
 from solitaire_env.notation import parse_position
+from solitaire_env.search.budget import Budget
+from solitaire_env.search.solver import Solver
+from solitaire_env.search.tree_player import TreeSearcher
 from solitaire_env.variants import Variant, get_variant
-from tests.agents.search.test_collapsed import pack
 from tests.conftest import Refuses
+from tests.search.test_collapsed import pack
 
 SMALL = {
     "unlimited": pack(6, (1, 2, 3, 4), draw=3, passes=0, worrying_back=True),
@@ -30,7 +30,7 @@ SMALL = {
 
 
 def searcher(variant: Variant, **budget: Any) -> TreeSearcher:
-    made = load_search("search", GameSpec(variant), budget=Budget(**budget))
+    made = load_search(GameSpec(variant), budget=Budget(**budget))
     assert isinstance(made, TreeSearcher)
     return made
 

@@ -1,10 +1,10 @@
 """Tree search with face-down cards, in games like Klondike.
 
-The state of a game is that of :mod:`agents.search.collapsed`. Moves that can be taken back cost nothing, so
-the choices are those that cannot be, each after the moves that it needs. Worlds are orders of the cards that
-are not seen, all of the same probability. A node of the tree is what a player knows after some choices: the
-cards that they turned up are part of it. An iteration goes down the tree in one world, and at a new node the
-exhaustive search says, within a small budget, whether this world can be won.
+The state of a game is that of :mod:`solitaire_env.search.collapsed`. Moves that can be taken back cost
+nothing, so the choices are those that cannot be, each after the moves that it needs. Worlds are orders of the
+cards that are not seen, all of the same probability. A node of the tree is what a player knows after some
+choices: the cards that they turned up are part of it. An iteration goes down the tree in one world, and at a
+new node the exhaustive search says, within a small budget, whether this world can be won.
 
 Cowling, Powley, Whitehouse, "Information Set Monte Carlo Tree Search" (2012); Bjarnason, Fern, Tadepalli,
 "Lower Bounding Klondike Solitaire with Monte-Carlo Planning" (2009).
@@ -15,7 +15,8 @@ from typing import Annotated, Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.collapsed import (
+from solitaire_env.core.native import Int8, Int16, Int64, inner, kernel, lowest_bit
+from solitaire_env.search.collapsed import (
     BACK,
     FIXED,
     FOUNDATIONS,
@@ -36,8 +37,7 @@ from agents.search.collapsed import (
     playable,
     run,
 )
-from agents.search.exhaustive import FOUND
-from solitaire_env.core.native import Int8, Int16, Int64, inner, kernel, lowest_bit
+from solitaire_env.search.exhaustive import FOUND
 
 Array = npt.NDArray[Any]
 

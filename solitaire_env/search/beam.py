@@ -14,14 +14,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.layers import Layer, make_layer, widen
-from agents.search.positions import make_trail
-from agents.search.rollouts import KnownLines, advance_lines, make_known_lines, perturb, play_out_all
-from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
+from solitaire_env.core.variant import Variant
 from solitaire_env.move_features.autoplay import autoplay_safe, has_safe_moves
 from solitaire_env.move_features.moves import make_move_scratch
+from solitaire_env.search.layers import Layer, make_layer, widen
+from solitaire_env.search.positions import make_trail
+from solitaire_env.search.rollouts import KnownLines, advance_lines, make_known_lines, perturb, play_out_all
 
 Array = npt.NDArray[Any]
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.budget import Budget
-from solitaire_env import Variant
+from solitaire_env.core.variant import Variant
 from solitaire_env.policies.policy import Policy
+from solitaire_env.search.budget import Budget
 
 Array = npt.NDArray[Any]
 

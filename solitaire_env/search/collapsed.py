@@ -32,15 +32,15 @@ from typing import Annotated, Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.exhaustive import EXHAUSTED, FOUND, FULL, MORE
-from agents.search.positions import mix
-from solitaire_env import Variant
 from solitaire_env.core import Rules
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.cards import DOWN
 from solitaire_env.core.layout import Action, Kind
 from solitaire_env.core.native import Int8, Int64, inner, kernel, lowest_bit
 from solitaire_env.core.spec import GameSpec
+from solitaire_env.core.variant import Variant
+from solitaire_env.search.exhaustive import EXHAUSTED, FOUND, FULL, MORE
+from solitaire_env.search.positions import mix
 
 Array = npt.NDArray[Any]
 

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.search import collapsed
-from agents.search.collapsed import Collapsed, collapses
-from agents.search.exhaustive import EXHAUSTED, FOUND, FULL
-from agents.search.solver import Solver
 from agents.solve import check_line
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.position import position_from_row
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.notation import parse_position
+from solitaire_env.search import collapsed
+from solitaire_env.search.collapsed import Collapsed, collapses
+from solitaire_env.search.exhaustive import EXHAUSTED, FOUND, FULL
+from solitaire_env.search.solver import Solver
 from solitaire_env.variants import VARIANTS, Variant, get_variant
 from tests.oracles.search import search
 

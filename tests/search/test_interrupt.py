@@ -16,19 +16,19 @@ import pytest
 
 from agents import evaluate, solve
 from agents.commands import dataset, leaderboard
-from agents.policies import load_search, make_solver
 from agents.reports.solver_results import read_solver_results
-from agents.search import beam, budget, exhaustive, player, solver, tree_player
-from agents.search.budget import Budget
-from agents.search.collapsed import Collapsed
-from agents.search.solver import SolverInterrupted
 from agents.solve import check_line
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.evaluation import Runner, read_games
+from solitaire_env.loading import load_search, load_solver
+from solitaire_env.search import beam, budget, exhaustive, player, solver, tree_player
+from solitaire_env.search.budget import Budget
+from solitaire_env.search.collapsed import Collapsed
+from solitaire_env.search.solver import SolverInterrupted
 from solitaire_env.util.progress import ProgressLine
 from solitaire_env.variants import get_variant
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_ctrl_c_ends_the_solver_with_the_best_line(
     monkeypatch.setattr(solver, "TRIES_BEFORE_BEAM", 1)
     monkeypatch.setattr(solver, "TRIES_BEFORE_EXHAUSTIVE", 1)
     variant = get_variant(game)
-    ours = make_solver(variant, megabytes=50)
+    ours = load_solver(variant, megabytes=50)
     ctrl_c(place, name, number)
     with pytest.raises(KeyboardInterrupt) as caught:
         ours.solve_deal(deal, seconds=600)
@@ -189,7 +189,7 @@ def test_a_large_budget_is_simulated_in_short_parts(
 
     def moves() -> list[int]:
         spec = GameSpec(get_variant(game), Settings(max_episode_steps=steps))
-        policy = load_search("search", spec, budget=Budget(simulations=5000))
+        policy = load_search(spec, budget=Budget(simulations=5000))
         [end] = next(ended for ended in Runner(policy, spec, record=True).play([5]) if ended)
         return [move.action for move in end.moves]
 
@@ -211,7 +211,7 @@ def test_known_cards_are_searched_in_short_parts(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Collapsed, "explore", counted)
     variant = get_variant("klondike")
     spec = GameSpec(variant, Settings(max_episode_steps=200))
-    policy = load_search("search", spec, budget=Budget(simulations=8, nodes=10**6 + 1))
+    policy = load_search(spec, budget=Budget(simulations=8, nodes=10**6 + 1))
     [*Runner(policy, spec).play([*range(20)])]
     assert budgets[:6] == [*[solver.SLICE] * 5, 1]
 

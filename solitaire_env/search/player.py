@@ -1,13 +1,13 @@
 """A policy that searches with the information of a player.
 
-Before each move it simulates the likeliest candidates of a network on sampled stock orders: every order of
-the unseen cards has the same probability. After a redeal it remembers the order of the stock. The linear
-policy plays each simulation to its end. Candidates share the stock orders, and each round drops the worse
-half of them (sequential halving: Karnin, Koren, Somekh, "Almost Optimal Exploration in Multi-Armed Bandits",
-2013), so that most simulations are spent where the choice is close.
+Before each move it simulates the likeliest candidates of a prior, such as a network, on sampled stock
+orders: every order of the unseen cards has the same probability. After a redeal it remembers the order of the
+stock. The linear policy plays each simulation to its end. Candidates share the stock orders, and each round
+drops the worse half of them (sequential halving: Karnin, Koren, Somekh, "Almost Optimal Exploration in
+Multi-Armed Bandits", 2013), so that most simulations are spent where the choice is close.
 
 It reads only the ``cards`` observation, which does not contain the stock. Where nothing is hidden it searches
-for a winning line (:mod:`agents.search.solver`) and follows it.
+for a winning line (:mod:`solitaire_env.search.solver`) and follows it.
 """
 
 import hashlib
@@ -16,25 +16,24 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import torch as th
 
-from agents.networks.player import NetworkPlayer
-from agents.networks.scores import Scores
-from agents.search.budget import Budget, better_half, parts
-from agents.search.exhaustive import FOUND, Exhaustive
-from agents.search.policy import Memory, SearchPolicy
-from agents.search.positions import SALT, WON, keys_of
-from agents.search.rollouts import play_to_end
-from agents.search.solver import MAX_EXHAUSTIVE_CARDS, Solver
-from agents.search.stocks import draw_stocks, unseen, write_games
-from solitaire_env import Variant
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.position import remembered_order
 from solitaire_env.core.spec import GameSpec
+from solitaire_env.core.variant import Variant
 from solitaire_env.move_features.autoplay import has_safe_moves
 from solitaire_env.move_features.moves import make_move_scratch
 from solitaire_env.policies.linear import weights_for
+from solitaire_env.policies.network import CompiledNetwork
+from solitaire_env.policies.policy import Policy
+from solitaire_env.search.budget import Budget, better_half, parts
+from solitaire_env.search.exhaustive import FOUND, Exhaustive
+from solitaire_env.search.policy import Memory, SearchPolicy
+from solitaire_env.search.positions import SALT, WON, keys_of
+from solitaire_env.search.rollouts import play_to_end
+from solitaire_env.search.solver import MAX_EXHAUSTIVE_CARDS, Solver
+from solitaire_env.search.stocks import draw_stocks, unseen, write_games
 
 Array = npt.NDArray[Any]
 
@@ -43,7 +42,7 @@ PATIENCE: Final = 20
 MAX_REPEATS: Final = 30
 """After this many consecutive moves to past positions, moves are random, without search."""
 MAX_IDLE: Final = 40
-"""After this many moves without a card going home or leaving the stock the network plays without search: such
+"""After this many moves without a card going home or leaving the stock the prior plays without search: such
 games are hardly ever won, and searching would continue until the step limit."""
 LEAF_MOVES: Final = 1000
 LEAF_MEGABYTES: Final = 1
@@ -82,23 +81,27 @@ class Searcher(SearchPolicy):
     ----------
     variant
         The game.
-    player
-        The network that proposes moves. It is changed to compute in float32.
+    prior
+        Proposes moves: a policy that explains its probabilities, such as a network.
     budget
         The search budget of a move.
     """
 
     memory = Visits
 
-    def __init__(self, variant: Variant, player: NetworkPlayer, budget: Budget | None = None) -> None:
-        if player.observation != "cards" or player.information != "player":
+    def __init__(self, variant: Variant, prior: Policy, budget: Budget | None = None) -> None:
+        if prior.observation != "cards" or prior.information != "player":
             raise ValueError(
-                f"the network reads observation {player.observation!r} with information "
-                f"{player.information!r}, allowed for search: 'cards' and 'player'"
+                f"the network reads observation {prior.observation!r} with information "
+                f"{prior.information!r}, allowed for search: 'cards' and 'player'"
             )
-        super().__init__(variant.with_rules(moves=player.moves), budget)
-        self.moves = player.moves
-        self.player = player.in_32_bits()
+        if not prior.explains:
+            raise ValueError(
+                f"policy {prior.name} has no probabilities, allowed for search: a network, or another policy "
+                "that overrides explain"
+            )
+        super().__init__(variant.with_rules(moves=prior.moves or variant.moves), budget)
+        self.prior = prior
         rows = max(self.simulations + self.budget.candidates, 16)
         self.batch = Batch(GameSpec(self.variant), rows)
         solves = not variant.stock and not variant.hides_cards and self.budget.nodes > 0
@@ -123,8 +126,10 @@ class Searcher(SearchPolicy):
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of network and budget."""
-        return hashlib.sha256(f"{self.player.fingerprint} {self.budget}".encode()).hexdigest()[:16]
+        """The fingerprint of the prior and the budget."""
+        prior = self.prior
+        known = prior.weights_fingerprint if isinstance(prior, CompiledNetwork) else prior.fingerprint
+        return hashlib.sha256(f"{known} {self.budget}".encode()).hexdigest()[:16]
 
     # ------------------------------------------------------------------------------------ a move
 
@@ -165,12 +170,11 @@ class Searcher(SearchPolicy):
         return self._compare(observation, likely, bonus, random, memory.order)
 
     def _probabilities(self, observation: Array, mask: Array) -> Array:
-        """The network's probabilities of all actions, float64 ``[actions]``."""
-        seen, logits = self._score(observation[None], mask[None])
-        probabilities = np.zeros(len(mask))
-        probabilities[seen.actions.numpy()] = logits.to(th.float64).softmax(0).numpy()
-        probabilities /= probabilities.sum()
-        return probabilities
+        """The prior's probabilities of all actions, float64 ``[actions]``."""
+        explained, _ = self.prior.explain(observation[None], mask[None])
+        assert explained is not None
+        probabilities: Array = explained[0].astype(np.float64)
+        return probabilities / probabilities.sum()
 
     def _candidates(self, observation: Array, mask: Array, memory: Visits) -> tuple[Array, Array]:
         """The legal moves to new positions, the likeliest first, and the probabilities of all actions,
@@ -267,14 +271,6 @@ class Searcher(SearchPolicy):
             won[b] = end == FOUND
             self.simulated_moves += moves
         return won
-
-    @th.inference_mode()
-    def _score(self, observations: Array, masks: Array) -> tuple[Scores, th.Tensor]:
-        """The network's scores of the legal moves, and the logits."""
-        player = self.player
-        choices = player.choices(observations, masks)
-        seen = player.network.score(th.from_numpy(np.ascontiguousarray(observations)), choices)
-        return seen, seen.scores if player.temperature is None else seen.scores / player.temperature
 
     # ------------------------------------------------------------------------------ nothing hidden
 
