@@ -1,8 +1,8 @@
-"""Solve deals whose stock is known: ``python -m agents.solve busy-aces --deal 7``.
+"""Solve many deals whose stock is known: ``python -m agents.solve busy-aces --deals 0:100``.
 
-Prints a winning line, action by action, or the best line found. With ``--deals``, writes the result of
-each deal to the stored results (:mod:`agents.reports.stored`) or to another file; deals with a result other
-than ``unknown`` are skipped. Every line is replayed in the environment before its result is written.
+Writes the result of each deal to the stored results (:mod:`agents.reports.stored`) or to another file; deals
+with a result other than ``open`` are skipped. Every line is replayed in the environment before its result is
+written. ``python -m solitaire_env solve`` prints the line of one deal.
 """
 
 import sys
@@ -23,13 +23,12 @@ from solitaire_env.core import Position
 from solitaire_env.core.batch import Start
 from solitaire_env.core.variant import Build, Spaces
 from solitaire_env.evaluation import game_rules, wilson_interval
-from solitaire_env.loading import load_solver
-from solitaire_env.notation import action_text, parse_position
-from solitaire_env.registration import import_module_of, resolve_variant, step_limit
-from solitaire_env.search.solver import Solution, SolverInterrupted
+from solitaire_env.registration import import_module_of, resolve_variant
+from solitaire_env.search.solver import Solution
+from solitaire_env.solving import load_solver
 from solitaire_env.splits import parse_deals
 from solitaire_env.util.command_line import parse, run_command
-from solitaire_env.util.files import append_lines, json_lines, locked, read_given, write_text
+from solitaire_env.util.files import append_lines, json_lines, locked, write_text
 from solitaire_env.util.progress import ProgressLine
 
 MAX_CHUNK: Final = 16
@@ -38,16 +37,12 @@ MAX_CHUNK: Final = 16
 
 @dataclass
 class Arguments:
-    """Solve deals whose stock is known."""
+    """Solve many deals whose stock is known, and write their results."""
 
     env: tyro.conf.Positional[str]
     """Gymnasium id, or name of a variant."""
-    deal: str | None = None
-    """One deal, whose line is printed: N, ms:N or pysol:N."""
-    position: Path | None = None
-    """File with a complete position text, solved instead of a deal."""
-    deals: str | None = None
-    """Deals whose results are written: FIRST:END, or several with commas."""
+    deals: str
+    """FIRST:END, or several with commas: N, ms:N or pysol:N."""
     build: Build | None = None
     """House rule: suits that build on the tableau."""
     spaces: Spaces | None = None
@@ -62,14 +57,14 @@ class Arguments:
     out: Path | None = None
     """JSON-lines file of the results; by default they are stored in results/solver.jsonl.xz."""
     ray: RayAddress = None
-    """Solve --deals on a Ray cluster: HOST:PORT, auto (the one that runs here), or local (a new one on this
+    """Solve on a Ray cluster: HOST:PORT, auto (the one that runs here), or local (a new one on this
     machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one."""
     quiet: bool = False
     """Hide the progress line."""
 
 
-def check_line(variant: Variant, start: Start, line: tuple[int, ...]) -> tuple[list[str], int, bool]:
-    """Play a line by the rules of the game: its actions as text, cards home, and whether it wins.
+def check_line(variant: Variant, start: Start, line: tuple[int, ...]) -> tuple[int, bool]:
+    """Play a line by the rules of the game: cards home, and whether it wins.
 
     Raises
     ------
@@ -78,57 +73,11 @@ def check_line(variant: Variant, start: Start, line: tuple[int, ...]) -> tuple[l
     """
     env = SolitaireEnv(variant, on_invalid="raise")
     _, info = env.reset(options={"position" if isinstance(start, Position) else "deal": start})
-    texts: list[str] = []
-    for action in line:
+    for played, action in enumerate(line):
         if info["is_success"]:
-            raise ValueError(f"the game is over after {len(texts)} of {len(line)} actions")
-        texts.append(action_text(variant, action))
+            raise ValueError(f"the game is over after {played} of {len(line)} actions")
         *_, info = env.step(action)
-    return texts, int(info["cards_home"]), bool(info["is_success"])
-
-
-def _show(variant: Variant, what: str, solution: Solution, texts: list[str], *, interrupted: bool) -> str:
-    """The result of one deal as text."""
-    limit = step_limit(variant)
-    too_long = f", more than the registered limit of {limit} steps" if len(texts) > limit else ""
-    result = {
-        "winnable": f"won in {len(texts)} moves{too_long}:",
-        "unwinnable": "cannot be won: no position that can be reached is won",
-        "unknown": (
-            f"unknown: the search found neither a win nor a proof that there is none; the best line brings "
-            f"{solution.cards_home} of {variant.cards} cards home in {len(texts)} moves:"
-        ),
-    }[solution.result]
-    head = f"{env_id(variant)}, {what}: {result}"
-    lines = [] if solution.result == "unwinnable" else [" ".join(texts)]
-    foot = f"{solution.nodes:,} moves played, {solution.seconds:.2f} s"
-    return "\n".join([head, *lines, *(["interrupted"] if interrupted else []), foot])
-
-
-def solve_one(variant: Variant, a: Arguments) -> int:
-    """Solve a deal or a position and print the line."""
-    solver = load_solver(variant, a.network, a.memory)
-    line = ProgressLine(a.quiet)
-
-    def progress(nodes: int, home: int) -> None:
-        line.show(lambda: f"solving: {nodes:,} moves played, at most {home} cards home")
-
-    start: Start
-    if a.position is not None:
-        start, what = parse_position(read_given(a.position, "position text"), variant), str(a.position)
-    else:
-        [start] = parse_deals(str(a.deal))
-        what = f"deal {start}"
-    interrupted = False
-    try:
-        solution = solver.solve_deal(start, seconds=a.seconds, progress=progress)
-    except SolverInterrupted as interrupt:
-        solution, interrupted = interrupt.solution, True
-    line.close()
-    texts, home, won = check_line(variant, start, solution.line)
-    assert (home, won) == (solution.cards_home, solution.result == "winnable")
-    print(_show(variant, what, solution, texts, interrupted=interrupted))
-    return 130 if interrupted else 0
+    return int(info["cards_home"]), bool(info["is_success"])
 
 
 def solve_many(variant: Variant, a: Arguments) -> int:
@@ -137,19 +86,19 @@ def solve_many(variant: Variant, a: Arguments) -> int:
         raise ValueError("results with house rules are not stored: name a file with --out")
     lock = (a.out or stored.RESULTS / "unfinished" / "solver" / variant.name).with_suffix(".solving")
     lock.parent.mkdir(parents=True, exist_ok=True)
-    deals = parse_deals(str(a.deals))
+    deals = parse_deals(a.deals)
     line = ProgressLine(a.quiet)
     with locked(lock, timeout_s=0), connect(a.ray, quiet=a.quiet) as cluster:
         path = a.out or stored.unfinished("solver", variant.name)
         known = _read(path, variant)
-        left = [deal for deal in deals if deal not in known or known[deal].result == "unknown"]
+        left = [deal for deal in deals if deal not in known or known[deal].status == "open"]
         done = len(deals) - len(left)
         for found in solve_deals(variant, a, left, cluster):
             rows = (found, known.get(found.deal, found))
-            known[found.deal] = max(rows, key=lambda row: (row.result != "unknown", row.cards_home))
+            known[found.deal] = max(rows, key=lambda row: (row.status != "open", row.cards_home))
             append_lines(path, [asdict(known[found.deal])])
             done += 1
-            line.count(done, len(deals), lambda: f"solving: {Counter(v.result for v in known.values())}")
+            line.count(done, len(deals), lambda: f"solving: {Counter(v.status for v in known.values())}")
         _write(path, known)
         if a.out is None:
             stored.finish("solver", variant.name)
@@ -187,11 +136,12 @@ def prepare_solver(
 
 def _row(variant: Variant, deal: int | str, solution: Solution) -> SolverResult:
     """The stored result of a solution; its line is replayed in the environment."""
-    texts, home, won = check_line(variant, deal, solution.line)
-    assert (home, won) == (solution.cards_home, solution.result == "winnable")
+    home, won = check_line(variant, deal, solution.line)
+    assert (home, won) == (solution.cards_home, solution.status == "won")
     return SolverResult(
-        env_id(variant), game_rules(variant), deal, solution.result, home, len(texts) if won else None,
-        solution.nodes, round(solution.seconds, 3),
+        env_id(variant), game_rules(variant), deal, solution.status, home,
+        len(solution.line) if won else None,
+        solution.positions, round(solution.seconds, 3),
     )  # fmt: skip
 
 
@@ -224,28 +174,21 @@ def _order(deal: int | str) -> tuple[str, int]:
 def _count(variant: Variant, rows: list[SolverResult]) -> str:
     """The counts of results as text."""
     n = len(rows)
-    results = Counter(row.result for row in rows)
-    low, _ = wilson_interval(results["winnable"], n)
+    results = Counter(row.status for row in rows)
+    low, _ = wilson_interval(results["won"], n)
     _, high = wilson_interval(n - results["unwinnable"], n)
     lines = [f"{env_id(variant)}, {n} deals"]
-    lines += [f"{result:10}  {results[result]:5}" for result in ("winnable", "unwinnable", "unknown")]
+    lines += [f"{result:10}  {results[result]:5}" for result in ("won", "unwinnable", "open")]
     if n:
-        lines.append(f"winnable of all deals: {100 * low:.1f} to {100 * high:.1f} % (95 %)")
+        lines.append(f"can be won, of all deals: {100 * low:.1f} to {100 * high:.1f} % (95 %)")
         lines.append(f"seconds a deal: {sum(row.seconds for row in rows) / n:.2f}")
     return "\n".join(lines)
 
 
 def run(a: Arguments) -> int:
     """Solve what the options ask for; the exit status."""
-    if sum(choice is not None for choice in (a.deal, a.deals, a.position)) != 1:
-        raise ValueError("give exactly one of --deal, --deals and --position")
-    if a.ray is not None and a.deals is None:
-        raise ValueError("--ray needs --deals: one process solves a single deal")
-    if not a.seconds > 0:
-        raise ValueError(f"seconds is {a.seconds}, allowed: above 0")
     import_module_of(a.env)
-    variant = resolve_variant(a.env, build=a.build, spaces=a.spaces)
-    return solve_many(variant, a) if a.deals is not None else solve_one(variant, a)
+    return solve_many(resolve_variant(a.env, build=a.build, spaces=a.spaces), a)
 
 
 def main(args: list[str] | None = None) -> int:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import tyro
 
 from solitaire_env import evaluate
-from solitaire_env.loading import load_solver
 from solitaire_env.registration import resolve_variant
+from solitaire_env.solving import load_solver
 
 
 @dataclass
@@ -42,6 +42,6 @@ if __name__ == "__main__":
         best = sorted(home, key=home.__getitem__, reverse=True)[:number]
         solutions = {deal: solver.solve_deal(deal, seconds=seconds) for deal in best}
         home = {deal: solution.cards_home for deal, solution in solutions.items()}
-    won = [deal for deal, solution in solutions.items() if solution.result == "winnable"]
+    won = [deal for deal, solution in solutions.items() if solution.status == "won"]
     print("deals that can be won:", ",".join(map(str, sorted(won))))
     print(f"won {len(won)} of {len(home)}, on average {sum(home.values()) / len(home):.1f} cards home")

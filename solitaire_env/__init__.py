@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from solitaire_env.evaluation import evaluate
     from solitaire_env.loading import load_policy
     from solitaire_env.policies import Policy
+    from solitaire_env.search.solver import Solution
+    from solitaire_env.solving import solve
     from solitaire_env.vector import SolitaireVectorEnv
 
 __version__ = "0.1.0"
@@ -34,22 +36,26 @@ __all__ = [
     "Policy",
     "SolitaireEnv",
     "SolitaireVectorEnv",
+    "Solution",
     "Variant",
     "env_id",
     "evaluate",
     "get_variant",
     "load_policy",
     "register_variant",
+    "solve",
 ]
 
 # The compiled engine is loaded with the first environment, not with the package.
 _LAZY = {
     "GameSpec": "solitaire_env.core.spec",
     "Policy": "solitaire_env.policies",
+    "Solution": "solitaire_env.search.solver",
     "SolitaireEnv": "solitaire_env.env",
     "SolitaireVectorEnv": "solitaire_env.vector",
     "evaluate": "solitaire_env.evaluation",
     "load_policy": "solitaire_env.loading",
+    "solve": "solitaire_env.solving",
 }
 
 

@@ -1,4 +1,5 @@
-"""The command line, ``python -m solitaire_env``: list, rules, show, play, watch, replay, serve, site, perft.
+"""The command line, ``python -m solitaire_env``: list, rules, show, play, watch, solve, replay, serve,
+site, perft.
 
 A user's mistake is reported on stderr, with exit code 2.
 """
@@ -15,9 +16,10 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from solitaire_env import __version__
 from solitaire_env.core.variant import HOUSE_RULES
-from solitaire_env.registration import env_id, import_module_of, resolve_variant
+from solitaire_env.registration import env_id, import_module_of, resolve_variant, step_limit
 from solitaire_env.util.command_line import parse, run_command
 from solitaire_env.util.files import read_given, write_text
+from solitaire_env.util.progress import ProgressLine
 from solitaire_env.variants import VARIANTS, Variant, grouped
 
 # Modules with the engine are imported by the commands that play.
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from solitaire_env.play.hints import Adviser
     from solitaire_env.play.session import Session
     from solitaire_env.play.watch import WatchedGame
+    from solitaire_env.search.solver import Solution
 
 PROG: Final = "python -m solitaire_env"
 _ABOUT: Final = "Solitaire games for people and programs. --version prints the version."
@@ -71,10 +74,13 @@ class _Start(_Game):
         """A new game; ``default`` is the deal if none is given."""
         from solitaire_env.play.session import new_session
 
+        return new_session(self.variant(), self.deal or default, self.position_text())
+
+    def position_text(self) -> str | None:
+        """The content of ``position``."""
         if self.deal is not None and self.position is not None:
             raise ValueError("--deal and --position cannot be combined")
-        position = None if self.position is None else read_given(self.position, "position text")
-        return new_session(self.variant(), self.deal or default, position)
+        return None if self.position is None else read_given(self.position, "position text")
 
 
 # ------------------------------------------------------------------------------- list and rules
@@ -221,6 +227,68 @@ class Watch(_Start):
             write_text(self.transcript, format_transcript(watched.transcript()))
 
 
+# ---------------------------------------------------------------------------------------- solve
+
+
+@dataclass(frozen=True)
+class Solve(_Start):
+    """Find out whether a deal can be won if all cards are known, and print a line of moves that wins it. By
+    default deal 0. Ctrl-C ends the search with the best line.
+    """
+
+    seconds: float = 10.0
+    """Time limit."""
+    memory: float = 1000.0
+    """Megabytes of memory for the positions of the search."""
+    network: str = "shipped"
+    """Network that ranks the positions of beam search in games of two or more decks: shipped (the game's, if
+    any), a run or model folder, or none."""
+    quiet: bool = False
+    """Hide the progress line."""
+
+    def run(self) -> None:
+        from solitaire_env.play.session import named_deal
+        from solitaire_env.search.solver import SolverInterrupted
+        from solitaire_env.solving import solve
+
+        variant = self.variant()
+        start = named_deal(self.deal or "0") if (position := self.position_text()) is None else position
+        line = ProgressLine(self.quiet)
+
+        def progress(positions: int, home: int) -> None:
+            line.show(lambda: f"solving: {positions:,} positions, at most {home} cards home")
+
+        try:
+            solution = solve(
+                variant, start, seconds=self.seconds, memory=self.memory, network=self.network,
+                progress=progress,
+            )  # fmt: skip
+        except SolverInterrupted as interrupt:
+            line.close()
+            self.print_solution(variant, interrupt.solution)
+            raise
+        line.close()
+        self.print_solution(variant, solution)
+
+    def print_solution(self, variant: Variant, solution: "Solution") -> None:
+        """Print the result and the line."""
+        limit, moves = step_limit(variant), len(solution.texts)
+        too_long = f", more than the registered limit of {limit} steps" if moves > limit else ""
+        words = {
+            "won": f"won in {moves} moves{too_long}:",
+            "unwinnable": "cannot be won: no position that can be reached is won",
+            "open": (
+                f"open: the search found neither a win nor a proof that there is none; the best line brings "
+                f"{solution.cards_home} of {variant.cards} cards home in {moves} moves:"
+            ),
+        }
+        start = f"deal {self.deal or 0}" if self.position is None else str(self.position)
+        print(f"{variant.title}, {start}: {words[solution.status]}")
+        if solution.status != "unwinnable":
+            print(" ".join(solution.texts))
+        print(f"{solution.positions:,} positions, {solution.seconds:.2f} s")
+
+
 # ----------------------------------------------------------------------------- replay and serve
 
 
@@ -265,8 +333,6 @@ class Serve:
     policy: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="POLICY")] = ()
     """A policy for hints and win rates besides greedy: linear, shipped, a model folder such as
     runs/busy-aces-1, or module:Class; can be repeated. By default linear and shipped."""
-    solver: Annotated[str | None, arg(metavar="MODULE:CLASS")] = None
-    """Solver that decides whether a deal can be won, such as solitaire_env.search.solver:Solver."""
     trust_model: bool = False
     """Import the modules of custom networks that model folders name, which can run any code."""
 
@@ -278,7 +344,7 @@ class Serve:
             trust_folder(name)
 
         policies = self.policy or ("linear", "shipped")
-        serve(policies, listen(self.host, self.port), self.host, self.allow_host, self.solver)
+        serve(policies, listen(self.host, self.port), self.host, self.allow_host)
 
 
 @dataclass(frozen=True)
@@ -325,7 +391,7 @@ class Perft(_Start):
 
 # ----------------------------------------------------------------------------------------- main
 
-Command = List | Rules | Show | Play | Watch | Replay | Serve | Site | Perft
+Command = List | Rules | Show | Play | Watch | Solve | Replay | Serve | Site | Perft
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -20,17 +20,15 @@ from solitaire_env.policies.greedy import Greedy
 from solitaire_env.policies.linear import load_linear
 from solitaire_env.policies.policy import FunctionPolicy, Policy, SB3Policy, is_sb3_model, with_moves
 from solitaire_env.policies.random import Random
-from solitaire_env.policies.shipped import load_shipped, network_folder, shipped_games
+from solitaire_env.policies.shipped import load_shipped, network_folder
 from solitaire_env.registration import resolve_variant
 from solitaire_env.search.budget import Budget
 from solitaire_env.search.collapsed import collapses
 from solitaire_env.search.player import Searcher
-from solitaire_env.search.solver import MAX_EXHAUSTIVE_CARDS, Solver
 from solitaire_env.search.tree_player import TreeSearcher
 from solitaire_env.util.arguments import check_kind
 from solitaire_env.util.files import missing_folder, model_folder
 from solitaire_env.util.messages import not_installed, one_line, shown
-from solitaire_env.variants import get_variant
 
 SEARCH: Final = "search"
 AGENTS: Final = Path(__file__).parents[1] / "agents" / "policies.py"
@@ -64,27 +62,6 @@ def load_prior(name: str, spec: GameSpec) -> Policy:
     if not model_folder(folder).is_dir():
         raise ValueError(f"network {name!r} is not 'shipped', and {missing_folder(Path(name))}")
     return _load_folder(folder, spec)
-
-
-def load_solver(variant: Variant, network: str = "shipped", megabytes: float = 1000) -> Solver:
-    """The solver of a game.
-
-    Parameters
-    ----------
-    network
-        Ranks the positions of beams: ``shipped`` (the game's, if any), a run or model folder, or ``none``.
-    megabytes
-        Memory for the positions of an exhaustive search or a beam.
-
-    Raises
-    ------
-    ValueError
-        If the network is for another game, or has no value.
-    """
-    own = variant.name in shipped_games() and variant == get_variant(variant.name)
-    needed = network != "shipped" or (own and variant.cards > MAX_EXHAUSTIVE_CARDS)
-    prior = load_prior(network, GameSpec(variant)) if needed and network != "none" else None
-    return Solver(variant, megabytes=megabytes, network=prior)
 
 
 BUILT_IN: Final[dict[str, Callable[..., Policy]]] = {

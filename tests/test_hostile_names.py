@@ -175,7 +175,7 @@ def test_functions_take_a_custom_variant_whose_module_is_imported(
 
 @pytest.mark.parametrize(
     ("main", "args"),
-    [(cli.main, ["rules", GAME]), (solve.main, [GAME, "--deal", "0", "--seconds", "0.1", "--quiet"])],
+    [(cli.main, ["rules", GAME]), (cli.main, ["solve", GAME, "--seconds", "0.1", "--quiet"])],
     ids=["rules", "solve"],
 )
 def test_commands_import_the_module_of_a_typed_game(
@@ -272,7 +272,7 @@ def test_no_field_of_a_solver_result_imports_a_module(harmless: Path) -> None:
         path.write_text(json.dumps(row) + "\n")
         assert solve.main(arguments) == 2
         with contextlib.suppress(ValueError):
-            assert [found.won for found in read_solver_results(path)]
+            assert [found.playable for found in read_solver_results(path)]
 
 
 def test_no_key_of_a_model_card_imports_a_module(harmless: Path) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from agents import solve
 from agents.config import TrainConfig
 from agents.learners.imitation import read_games as read_transcripts
 from agents.reports.plots import read_curve
@@ -26,7 +25,7 @@ def position(path: Path) -> Any:
 
 
 def position_to_solve(path: Path) -> Any:
-    assert solve.main(["eights-down", "--position", str(path), "--seconds", "0.1", "--quiet"]) == 0
+    assert cli.main(["solve", "eights-down", "--position", str(path), "--seconds", "0.1"]) == 0
 
 
 def transcript(path: Path) -> Any:
@@ -57,8 +56,8 @@ def a_card(folder: Path) -> str:
 
 
 SOLVED = (
-    '{"env": "Solitaire/EightsDown-v0", "rules": "x", "deal": 1, "result": "unknown", "cards_home": 3, '
-    '"steps": null, "nodes": 4, "seconds": 0.5}\n'
+    '{"env": "Solitaire/EightsDown-v0", "rules": "x", "deal": 1, "status": "open", "cards_home": 3, '
+    '"steps": null, "positions": 4, "seconds": 0.5}\n'
 )
 CASES: dict[str, tuple[str, Callable[[Path], str], Callable[[Path], Any]]] = {
     "position": ("p.txt", lambda folder: a_position(), position),

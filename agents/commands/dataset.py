@@ -29,10 +29,10 @@ from solitaire_env.core import GameSpec, Settings
 from solitaire_env.core.deals import MAX_DEAL, RESERVED_DEALS
 from solitaire_env.evaluation import Runner, game_rules
 from solitaire_env.evaluation.runner import Decisions
-from solitaire_env.loading import load_solver
 from solitaire_env.policies.linear import has_weights
 from solitaire_env.policies.policy import Policy
 from solitaire_env.registration import import_module_of, resolve_variant, step_limit
+from solitaire_env.solving import load_solver
 from solitaire_env.splits import parse_deals
 from solitaire_env.util.arguments import check_choice, check_count
 from solitaire_env.util.command_line import parse, run_command
@@ -134,7 +134,7 @@ def solve(variant: Variant, deals: list[int], line: ProgressLine) -> list[Game]:
     games: list[Game] = []
     for done, deal in enumerate(deals):
         solution = solver.solve_deal(deal)
-        if solution.result == "winnable" and len(solution.line) <= step_limit(variant):
+        if solution.status == "won" and len(solution.line) <= step_limit(variant):
             games.append(Game(deal, 0, True, np.array(solution.line, dtype=np.uint16)))
         line.count(done, len(deals), f"solving: {done} of {len(deals)} deals, {len(games)} won")
     line.close()

@@ -54,7 +54,7 @@ def known_winnable(
     deals: range, entries: Sequence[Entry], results: Mapping[int | str, SolverResult]
 ) -> set[int | str]:
     """The deals of a range that the solver or a policy has won."""
-    by_solver = {deal for deal, row in results.items() if row.won and deal in deals}
+    by_solver = {deal for deal, row in results.items() if row.playable and deal in deals}
     return by_solver | {game.deal for entry in entries for game in entry.of(deals) if game.won}
 
 
@@ -84,7 +84,7 @@ def _family(variant: Variant, rows: Mapping[str, family.Rows]) -> list[Reference
 def _solver(results: Mapping[int | str, SolverResult]) -> Reference:
     """The result of the solver."""
     rows = [row for deal, row in results.items() if deal in STANDARD]
-    won = sum(row.won for row in rows) / len(rows)
+    won = sum(row.playable for row in rows) / len(rows)
     return Reference("solver", DEALS, won, sum(row.cards_home for row in rows) / len(rows))
 
 

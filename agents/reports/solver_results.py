@@ -1,7 +1,6 @@
 """Solver results: a row per deal, as ``agents.solve`` writes them."""
 
 from pathlib import Path
-from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
@@ -11,6 +10,7 @@ from agents.reports.stored import STRICT, Amount, Count, read_rows, sentence
 from agents.reports.tables import share, table
 from solitaire_env import VARIANTS
 from solitaire_env.registration import env_variant, step_limit
+from solitaire_env.search.solver import Status
 from solitaire_env.util.files import read_lines
 
 
@@ -22,17 +22,17 @@ class SolverResult:
     rules: str
     """In words (:func:`solitaire_env.evaluation.game_rules`)."""
     deal: int | str
-    result: Literal["winnable", "unwinnable", "unknown"]
+    status: Status
     cards_home: Count
     """Cards home on the best line."""
     steps: Count | None
     """Length of the winning line; None without one."""
-    nodes: Count
-    """Number of moves that the search played."""
+    positions: Count
+    """Number of positions that the search reached."""
     seconds: Amount
 
     @property
-    def won(self) -> bool:
+    def playable(self) -> bool:
         """Whether the winning line fits the registered step limit. Without that, no policy can play it."""
         return self.steps is not None and self.steps <= step_limit(env_variant(self.env))
 
@@ -77,9 +77,9 @@ def solver_table() -> str:
             [
                 variant.title,
                 f"{n}",
-                share(sum(one.won for one in found), n),
-                f"{sum(one.result == 'unwinnable' for one in found)}",
-                f"{sum(one.result == 'unknown' for one in found)}",
+                share(sum(one.playable for one in found), n),
+                f"{sum(one.status == 'unwinnable' for one in found)}",
+                f"{sum(one.status == 'open' for one in found)}",
                 f"{sum(one.cards_home for one in found) / n:.1f}",
                 f"{sum(one.seconds for one in found) / n:.2f}",
             ]

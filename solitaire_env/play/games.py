@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from solitaire_env.core.layout import action_layout
 from solitaire_env.core.variant import HOUSE_RULES, Variant
-from solitaire_env.loading import load_class, load_policy
+from solitaire_env.loading import load_policy
 from solitaire_env.play.hints import Advice, Adviser
 from solitaire_env.play.jobs import Job, measure_win_rate, solve_deal
 from solitaire_env.play.piles import board, places
@@ -87,14 +87,11 @@ class Games:
     Raises
     ------
     ValueError
-        If a policy plays no game, or the solver cannot be loaded.
+        If a policy plays no game.
     """
 
-    def __init__(self, policies: Sequence[str], solver: str | None = None) -> None:
+    def __init__(self, policies: Sequence[str]) -> None:
         self.policies = tuple(dict.fromkeys(("greedy", *policies)))
-        self.solver = solver
-        if solver is not None:
-            load_class(solver)
         self.sessions: OrderedDict[str, Session] = OrderedDict()
         self.jobs: OrderedDict[str, Job] = OrderedDict()
         self.lock = Lock()
@@ -131,7 +128,7 @@ class Games:
 
     def catalog(self) -> dict[str, Any]:
         """All games with their rules, and what this server offers."""
-        return catalog(self.solver is not None)
+        return catalog(solver=True)
 
     def new(
         self,
@@ -320,11 +317,10 @@ class Games:
 
     def solve(self, session: Session) -> dict[str, Any]:
         """Start a job that solves the deal."""
-        if self.solver is None:
-            raise Refused(409, "the server has no solver: start it with --solver")
         assert session.deal is not None  # all games of a server start from deals
-        work = partial(solve_deal, solver=self.solver, variant=session.env.variant, deal=session.deal)
-        return self._begin(Job(f"solver {shown(self.solver)}", work))
+        return self._begin(
+            Job("the solver", partial(solve_deal, variant=session.env.variant, deal=session.deal))
+        )
 
     def _begin(self, job: Job) -> dict[str, Any]:
         """Store a job and queue it."""

@@ -15,13 +15,16 @@ from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.core.variant import Variant
 from solitaire_env.evaluation import wilson_interval
 from solitaire_env.evaluation.runner import Finished, Runner
-from solitaire_env.loading import load_class, load_policy
+from solitaire_env.loading import load_policy
 from solitaire_env.notation import action_text
 from solitaire_env.registration import step_limit
+from solitaire_env.solving import solve
 from solitaire_env.util.messages import one_line
 
 SOLVER_SECONDS: Final = 20.0
 """Time limit of the solver for a deal."""
+SOLVER_MEMORY: Final = 250
+"""Memory of the solver, in megabytes."""
 
 
 class Cancelled(Exception):
@@ -109,16 +112,10 @@ def shuffled(position: Position, seed: int) -> Position:
     return replace(position, tableau=tableau, stock=stock)
 
 
-def solve_deal(job: Job, solver: str, variant: Variant, deal: Deal) -> None:
-    """Find out whether a deal can be won if all cards are known.
-
-    The solver is a ``module:Class``. Called with a variant, it returns an object with
-    ``solve_deal(deal, seconds=)``, which returns an object with ``result``, one of ``winnable``,
-    ``unwinnable`` and ``unknown``, and ``line``, the numbers of the actions that win.
-    """
-    solution = load_class(solver)(variant).solve_deal(deal, seconds=SOLVER_SECONDS)
-    line = solution.line if solution.result == "winnable" else ()
-    job.results |= {
-        "result": solution.result,
-        "line": [action_text(variant, action) for action in line],
-    }
+def solve_deal(job: Job, variant: Variant, deal: Deal) -> None:
+    """Find out whether a deal can be won if all cards are known."""
+    solution = solve(
+        variant, deal, seconds=SOLVER_SECONDS, memory=SOLVER_MEMORY,
+        progress=lambda *_: job.stop_if_cancelled(),
+    )  # fmt: skip
+    job.results |= {"result": solution.status, "line": solution.texts if solution.status == "won" else ()}

@@ -196,7 +196,6 @@ def make_app(
     policies: Sequence[str] = (),
     host: str = "127.0.0.1",
     allowed_hosts: Sequence[str] = (),
-    solver: str | None = None,
 ) -> Starlette:
     """The server as an ASGI application.
 
@@ -209,15 +208,13 @@ def make_app(
         The server's name, besides ``localhost`` and addresses.
     allowed_hosts
         Further names, such as that of a proxy in front of the server.
-    solver
-        The solver that decides whether a deal can be won: ``module:Class``, see :func:`.jobs.solve_deal`.
 
     Raises
     ------
     ValueError
-        If a policy plays no game, or the solver cannot be loaded.
+        If a policy plays no game.
     """
-    games = Games(policies, solver)
+    games = Games(policies)
     api = _Api(games)
     names = ["localhost", *(name.lower() for name in (host, *allowed_hosts))]
     refused = (Refused, HTTPException, ValueError, TypeError, ImportError, ClientDisconnect)
@@ -274,11 +271,10 @@ def serve(
     listener: socket.socket,
     host: str,
     allowed_hosts: Sequence[str] = (),
-    solver: str | None = None,
 ) -> None:
     """Serve until interrupted; print the address. Raises the errors of :func:`make_app`."""
     with listener:
-        app = make_app(policies, host, allowed_hosts, solver)
+        app = make_app(policies, host, allowed_hosts)
         SolitaireEnv().reset()  # loads the engine, before anyone waits
         address, port = listener.getsockname()[:2]
         if not ipaddress.ip_address(address).is_loopback:

@@ -199,14 +199,17 @@ class Session:
         )
 
 
+def named_deal(text: int | str) -> int | str:
+    """A deal, whose number may be given as text."""
+    return int(text) if isinstance(text, str) and re.fullmatch(r"-?[0-9]{1,30}", text) else text
+
+
 def new_session(variant: Variant, deal: int | str | None = None, position: str | None = None) -> Session:
     """A new game: from a deal, which may be a number as text, or from position text; else a random deal."""
     env = SolitaireEnv(variant, on_invalid="raise")
     if position is not None:
         options: dict[str, Any] = {"position": position}
-    elif isinstance(deal, str) and re.fullmatch(r"-?[0-9]{1,30}", deal):
-        options = {"deal": int(deal)}
     else:
-        options = {} if deal is None else {"deal": deal}
+        options = {} if deal is None else {"deal": named_deal(deal)}
     env.reset(options=options)
     return Session(env)

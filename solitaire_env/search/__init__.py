@@ -4,5 +4,5 @@
 :class:`~solitaire_env.search.player.Searcher` is a policy: it simulates its likeliest moves on sampled
 stock orders, plays each to its end, and makes the move with the best mean.
 :class:`~solitaire_env.search.tree_player.TreeSearcher` is that policy in games like Klondike.
-:mod:`solitaire_env.loading` finds the network that they ask.
+:mod:`solitaire_env.loading` and :mod:`solitaire_env.solving` find the network that they ask.
 """

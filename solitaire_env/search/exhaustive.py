@@ -70,7 +70,7 @@ def path_to_last(store: Store) -> tuple[int, ...]:
 
 @inner
 def enter(rules, state, b, keys, parent, action, store):
-    """Add a position that is not in the store yet; whether there was scratch."""
+    """Add a position that is not in the store yet; whether there was room."""
     slot, met = find(store.table, keys)
     if met:
         return True
@@ -89,7 +89,7 @@ def enter(rules, state, b, keys, parent, action, store):
 
 @kernel
 def begin(rules: Rules, state: State, events: Events, autoplay: int, trail: Trail, store: Store) -> int:
-    """Add the game in row 0 as the first position; whether there was scratch."""
+    """Add the game in row 0 as the first position; whether there was room."""
     if autoplay:
         autoplay_safe(rules, state, events, 0)
     follow(rules, state, 0, trail)

@@ -283,9 +283,9 @@ class Searcher(SearchPolicy):
     def _plan(self, cards: Array, nodes: int) -> dict[bytes, int]:
         """Actions by position of a winning line; empty if none was found within ``nodes`` moves."""
         assert self.solver is not None
-        solution = self.solver.solve(cards, seconds=float("inf"), nodes=nodes)
+        solution = self.solver.solve(cards, seconds=float("inf"), positions=nodes)
         plan = {}
-        if solution.result == "winnable":
+        if solution.status == "won":
             self.batch.set_row(0, cards)
             for action in solution.line:
                 # If the line repeats a position, its last action counts.

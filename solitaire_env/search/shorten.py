@@ -6,6 +6,8 @@ until it is no shorter (Nakhost and Müller, "Action Elimination and Plan Neighb
 than 200.
 """
 
+import time
+from math import inf
 from typing import Any, Final
 
 import numpy as np
@@ -27,23 +29,33 @@ Array = npt.NDArray[Any]
 NEAR: Final = 8
 """Positions of the search, per position on the line. In FreeCell twice as many cost twice the time and make
 lines 4 % shorter."""
+SLICE: Final = 1000
+"""Positions expanded between two checks of the time."""
+DONE: Final = -1
+FOUND: Final = -2
 
 
 @kernel
-def spread(rules: Rules, state: State, events: Events, near: Store, trail: Trail, store: Store) -> int:
-    """Expand the positions of a store, the oldest first, until one is won.
+def spread(
+    rules: Rules, state: State, events: Events, near: Store, trail: Trail, store: Store, first: int, end: int
+) -> int:  # fmt: skip
+    """Expand positions of a store, the oldest first, until one is won.
 
     Parameters
     ----------
     near
         A store of the only positions that may be added; empty: no limit.
+    first, end
+        Expand positions ``first`` to ``end - 1``.
 
     Returns
     -------
-    Whether the last position of the store is won. Otherwise no position is left, or there is no room.
+    The next position; ``DONE`` if none is left or there is no room; ``FOUND`` if the last position of the
+    store is won.
     """
-    at = 0
-    while at < store.counts[0]:
+    for at in range(first, end):
+        if at == store.counts[0]:
+            return DONE
         place(rules, state, 0, store.rows[at])
         follow(rules, state, 0, trail)
         for action in range(rules.actions):
@@ -56,14 +68,15 @@ def spread(rules: Rules, state: State, events: Events, near: Store, trail: Trail
                 continue
             before = store.counts[0]
             if not enter(rules, state, 1, keys, at, action, store):
-                return 0
+                return DONE
             if state.status[1] == WON and store.counts[0] > before:
-                return 1
-        at += 1
-    return 0
+                return FOUND
+    return end
 
 
-def shorten(variant: Variant, cards: Array, line: tuple[int, ...], megabytes: float) -> tuple[int, ...]:
+def shorten(
+    variant: Variant, cards: Array, line: tuple[int, ...], megabytes: float, until: float = inf
+) -> tuple[int, ...]:
     """A line to a win that is at most as long as the given one.
 
     Parameters
@@ -72,11 +85,21 @@ def shorten(variant: Variant, cards: Array, line: tuple[int, ...], megabytes: fl
         The position row at the start of the line.
     megabytes
         Memory for the positions.
+    until
+        When to end, in seconds of :func:`time.perf_counter`.
     """
     batch = Batch(GameSpec(variant), 2)
     games = batch.rules, batch.state, batch.events
     trail = make_trail(batch.rules)
     row = np.zeros(1, dtype=np.int64)
+
+    def expand(near: Store, store: Store) -> int:
+        """Expand all positions of a store; as :func:`spread`, at least 0 if time is over."""
+        at = 0
+        while at >= 0 and time.perf_counter() < until:
+            at = spread(*games, near, trail, store, at, at + SLICE)
+        return at
+
     while True:
         near, store = (make_store(batch.rules, megabytes / 2, NEAR * (len(line) + 1)) for _ in range(2))
         batch.set_row(0, cards)
@@ -84,10 +107,10 @@ def shorten(variant: Variant, cards: Array, line: tuple[int, ...], megabytes: fl
             begin(*games, False, trail, near)
             batch.play(row, np.array([action]))
         begin(*games, False, trail, near)
-        spread(*games, store, trail, near)  # the store is empty: all positions are allowed
+        if expand(store, near) >= 0:  # the store is empty: all positions are allowed
+            return line
         batch.set_row(0, cards)
         begin(*games, False, trail, store)
-        found = spread(*games, near, trail, store)
-        if not found or len(path := path_to_last(store)) >= len(line):
+        if expand(near, store) != FOUND or len(path := path_to_last(store)) >= len(line):
             return line
         line = path

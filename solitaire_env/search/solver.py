@@ -17,7 +17,7 @@ game itself. Winning lines are shortened (:mod:`solitaire_env.search.shorten`).
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple
 
@@ -25,10 +25,12 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core.batch import Batch, Start
+from solitaire_env.core.position import Position
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.core.variant import Variant
 from solitaire_env.move_features.autoplay import has_safe_moves
 from solitaire_env.move_features.moves import make_move_scratch
+from solitaire_env.notation import action_text
 from solitaire_env.policies.linear import weights_for
 from solitaire_env.policies.policy import Policy
 from solitaire_env.search.beam import MAX_LINE, Beam, BeamInterrupted, BeamResult
@@ -38,10 +40,12 @@ from solitaire_env.search.positions import SALT, keys_of, spell_out
 from solitaire_env.search.rollouts import nested_rollouts, perturb
 from solitaire_env.search.shorten import shorten
 from solitaire_env.search.values import PositionValues
+from solitaire_env.util.arguments import check_amount
 
 Array = npt.NDArray[Any]
 
-Result = Literal["winnable", "unwinnable", "unknown"]
+Status = Literal["won", "unwinnable", "open"]
+"""Result of a search; ``open``: neither a win nor a proof that there is none."""
 
 Kind = Literal["playouts", "network"]
 """Ranking of the positions of a beam."""
@@ -63,25 +67,31 @@ MIN_WIDTH_FACTOR: Final = 0.5
 MAX_DEFICIT: Final = 0.1
 """No further network beams after one that ended this far behind the best line, as a share of all cards."""
 SLICE: Final = 200_000
-"""Moves of the exhaustive search between two checks of the time, and of a search in another order."""
+"""Moves of a turn of the exhaustive search, and of a search in another order."""
+PART: Final = 20_000
+"""Moves of the exhaustive search between two checks of the time."""
 MAX_EXHAUSTIVE_CARDS: Final = 52
 """Games of at most this many cards are searched exhaustively."""
+GRACE: Final = 0.1
+"""Time for shortening a line after the time limit, as a share of it."""
 
 
 @dataclass(frozen=True)
 class Solution:
     """The solver's result for a game."""
 
-    result: Result
-    """``unknown``: neither a win nor a proof that there is none."""
+    status: Status
+    """``won``; ``unwinnable``: no position that can be reached is won; ``open``: neither was found."""
     line: tuple[int, ...]
     """Actions of the game itself, to a win or to the most cards home."""
+    texts: tuple[str, ...]
+    """The actions of ``line`` as text, such as ``t3>f``."""
     cards_home: int
-    """Cards home after the line."""
-    nodes: int
-    """Number of moves that the search played."""
+    """Cards home after ``line``."""
+    positions: int
+    """Number of positions that the search reached, repeats included."""
     seconds: float
-    """Duration of the search. Shortening the line is not included."""
+    """Duration of the search and of shortening its line."""
 
 
 class SolverInterrupted(KeyboardInterrupt):
@@ -111,12 +121,12 @@ class Search:
     until: float
     """When to end, in seconds of :func:`time.perf_counter`."""
     progress: Callable[[int, int], None] | None
-    result: Result = "unknown"
+    status: Status = "open"
     home: int = -1
     """Most cards home, after ``line``."""
     line: tuple[int, ...] = ()
     """The best line, without safe autoplay."""
-    nodes: int = 0
+    positions: int = 0
     tries: int = 0
     beams: dict[Kind, list[FinishedBeam]] = field(default_factory=lambda: {kind: [] for kind in WIDTHS})
     """The finished beam searches."""
@@ -130,17 +140,17 @@ class Search:
         if home > self.home:
             self.home, self.line = home, line
         if home == self.all_cards:
-            self.result = "winnable"
+            self.status = "won"
 
     def add_beam(self, found: BeamResult) -> None:
         """Record the line and the moves of a beam search."""
-        self.nodes += found.nodes
+        self.positions += found.nodes
         self.add_line(found.home, found.line)
 
-    def report(self, nodes: int = 0, home: int = 0) -> None:
-        """Report progress, including that of the running search."""
+    def report(self, positions: int = 0, home: int = 0) -> None:
+        """Report progress, including that of the running beam."""
         if self.progress is not None:
-            self.progress(self.nodes + nodes, max(self.home, home))
+            self.progress(self.positions + positions, max(self.home, home))
 
 
 class Solver:
@@ -162,8 +172,7 @@ class Solver:
         self, variant: Variant, *, megabytes: float = 1000, seed: int = 0,
         network: Policy | None = None,
     ) -> None:  # fmt: skip
-        if not 1 <= megabytes <= 1e6:
-            raise ValueError(f"memory is {megabytes} MB, allowed: 1 to 1000000")
+        megabytes = check_amount("megabytes of memory", megabytes, 1, 1e6)
         self.variant = variant
         self.strict = variant
         if variant.moves == "one card":
@@ -196,29 +205,35 @@ class Solver:
         return Exhaustive(self.variant, self.weights, 0.1 * self.megabytes, SLICE + 1)
 
     def solve_deal(self, deal: Start, **limits: Any) -> Solution:
-        """Solve a numbered or named deal, or a position; see :meth:`solve`."""
+        """Solve a numbered or named deal, a position or a state; see :meth:`solve`."""
+        if isinstance(deal, Position) and (hidden := len(deal.unseen())):
+            raise ValueError(f"position has {hidden} hidden cards (??), allowed: all cards known")
         batch = Batch(GameSpec(self.strict), 1)
         batch.begin(np.zeros(1, dtype=np.int64), [deal])
         return self.solve(batch.state.rows[0], **limits)
 
     def solve(
-        self, cards: Array, *, seconds: float = 10.0, nodes: float = float("inf"),
+        self, cards: Array, *, seconds: float = 10.0, positions: float = float("inf"),
         progress: Callable[[int, int], None] | None = None,
     ) -> Solution:  # fmt: skip
         """Solve the game of a position row (int8 ``[row_size]``, the stock in its order).
 
         Parameters
         ----------
-        seconds, nodes
-            Limits of time and of moves played. The moves are counted after each try or beam.
+        seconds, positions
+            Limits of time and of positions. The positions are counted after each try or beam. A winning line
+            that is found just before the end is shortened for a tenth of ``seconds`` more.
         progress
-            Called with the number of moves played and the most cards home.
+            Called with the number of positions and the most cards home.
 
         Raises
         ------
         SolverInterrupted
             At Ctrl-C.
+        ValueError
+            If the time is out of range.
         """
+        seconds = check_amount("seconds", seconds)
         start = time.perf_counter()
         cards = cards.copy()
         self.batch.set_row(0, cards)
@@ -227,22 +242,19 @@ class Solver:
         s = Search(cards, self.batch.rules.cards, random, start + seconds, progress)
         s.add_line(home, ())
         try:
-            self._search(s, nodes)
-            found = self._solution(s, time.perf_counter() - start)
+            self._search(s, positions)
+            line = self._full_line(s)
+            if s.status == "won":
+                line = shorten(self.strict, cards, line, self.megabytes, start + (1 + GRACE) * seconds)
         except KeyboardInterrupt:
-            raise SolverInterrupted(self._solution(s, time.perf_counter() - start)) from None
-        if found.result != "winnable":
-            return found
-        try:
-            return replace(found, line=shorten(self.strict, cards, found.line, self.megabytes))
-        except KeyboardInterrupt:
-            raise SolverInterrupted(found) from None
+            raise SolverInterrupted(self._solution(s, self._full_line(s), start)) from None
+        return self._solution(s, line, start)
 
-    def _search(self, s: Search, nodes: float) -> None:
+    def _search(self, s: Search, positions: float) -> None:
         """Search until there is a result, or until the limits are reached."""
         small = self.batch.rules.cards <= MAX_EXHAUSTIVE_CARDS
         collapsed = self.collapsed if self.collapsed and self.collapsed.begin(s.cards) else None
-        while s.result == "unknown":
+        while s.status == "open":
             if collapsed:
                 collapsed = collapsed if self._continue(s, collapsed) == MORE else None
             elif small and s.tries >= TRIES_BEFORE_EXHAUSTIVE:
@@ -252,15 +264,19 @@ class Solver:
             else:
                 self._play_nested(s)
             s.report()
-            if time.perf_counter() >= s.until or s.nodes >= nodes:
+            if time.perf_counter() >= s.until or s.positions >= positions:
                 break
-        if s.result == "unknown" and not s.tries:
+        if s.status == "open" and not s.tries:
             self._play_nested(s)
 
-    def _solution(self, s: Search, seconds: float) -> Solution:
-        """The result of a search, with its line in the moves of the game."""
-        line = spell_out(self.batch, s.cards, s.line, self.autoplay, s.home)
-        return Solution(s.result, self._strict_line(s.cards, line), s.home, s.nodes, seconds)
+    def _full_line(self, s: Search) -> tuple[int, ...]:
+        """The line of a search in the moves of the game itself."""
+        return self._strict_line(s.cards, spell_out(self.batch, s.cards, s.line, self.autoplay, s.home))
+
+    def _solution(self, s: Search, line: tuple[int, ...], start: float) -> Solution:
+        """The result of a search that began at ``start``."""
+        texts = tuple(action_text(self.strict, action) for action in line)
+        return Solution(s.status, line, texts, s.home, s.positions, time.perf_counter() - start)
 
     def _play_nested(self, s: Search) -> None:
         """Nested rollouts: the first try by the linear policy's weights, the others by perturbed weights."""
@@ -271,7 +287,7 @@ class Solver:
             *self.lines, np.zeros(self.batch.rules.actions, dtype=np.int64), self.scratch,
         )  # fmt: skip
         s.tries += 1
-        s.nodes += moves
+        s.positions += moves
         s.add_line(home, tuple(self.lines[0, :length].tolist()))
 
     def _explore(self, s: Search) -> None:
@@ -281,19 +297,22 @@ class Solver:
             s.exhaustive = True
         if not s.full:
             s.full = self._continue(s, self.exhaustive) == FULL
-        if s.result == "unknown":
+        if s.status == "open":
             self.short.begin(s.cards, perturb(self.weights, 1, s.random)[0])
             self._continue(s, self.short)
 
     @staticmethod
     def _continue(s: Search, search: Exhaustive | Collapsed) -> int:
         """Continue a search; the result of :func:`solitaire_env.search.exhaustive.explore`."""
-        end, moves = search.explore(SLICE)
-        s.nodes += moves
+        end, left = MORE, SLICE
+        while end == MORE and left > 0 and time.perf_counter() < s.until:
+            end, moves = search.explore(min(left, PART))
+            s.positions += moves
+            left -= moves
         if end == FOUND:
             s.add_line(s.all_cards, search.line())
         elif end == EXHAUSTED:
-            s.result = "unwinnable"
+            s.status = "unwinnable"
         return end
 
     def _next_beam(self, s: Search) -> tuple[Kind, int] | None:
@@ -325,8 +344,8 @@ class Solver:
             raise
         s.beams[kind].append(FinishedBeam(width, time.perf_counter() - start, found.home))
         s.add_beam(found)
-        if found.exhausted and s.result == "unknown":
-            s.result = "unwinnable"
+        if found.exhausted and s.status == "open":
+            s.status = "unwinnable"
 
     def _strict_line(self, cards: Array, line: list[int]) -> tuple[int, ...]:
         """A line in the moves of the game itself.

@@ -24,7 +24,7 @@ from solitaire_env.search.budget import Budget, better_half, parts
 from solitaire_env.search.collapsed import COLUMNS, Collapsed, code_of, make_search, read, spell
 from solitaire_env.search.exhaustive import FOUND, MORE
 from solitaire_env.search.policy import Memory, SearchPolicy
-from solitaire_env.search.solver import SLICE
+from solitaire_env.search.solver import PART
 from solitaire_env.search.stocks import draw_stocks, unseen, write_games
 from solitaire_env.search.tree import TRIED, WINS, grow, make_tree, plant
 
@@ -119,8 +119,8 @@ class TreeSearcher(SearchPolicy):
         """Search the game whose cards are known, within the budget: the result of the exhaustive search."""
         end, left = MORE, self.budget.nodes
         while end == MORE and left > 0:
-            end, _ = self.solver.explore(min(left, SLICE))
-            left -= SLICE
+            end, states = self.solver.explore(min(left, PART))
+            left -= states
         return end
 
     def _compare(

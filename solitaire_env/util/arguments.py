@@ -1,6 +1,8 @@
 """Arguments from users: one check for each kind, with an error that shows the value and what is allowed."""
 
 from collections.abc import Collection, Iterable
+from math import inf, nan
+from numbers import Real
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -44,6 +46,15 @@ def check_flag(name: str, value: object) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} is {shown(value)}, allowed: True or False")
     return bool(value)
+
+
+def check_amount(name: str, value: object, least: float = 0, most: float = inf) -> float:
+    """Check a number above 0 and within limits, such as a number of seconds, and return it as a float."""
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan
+    if not (least <= number <= most and number > 0):
+        allowed = f"{least:g} to {most:.0f}" if least else "above 0"
+        raise ValueError(f"{name} is {shown(value)}, allowed: {allowed}")
+    return number
 
 
 def check_count(name: str, value: object, least: int = 0, most: int = LARGEST) -> int:

@@ -22,6 +22,7 @@ COMMANDS = {
         ("watch", "eights-down", "--deal", "7", "--policy", "linear", "--transcript", "{folder}/game.txt"),
         ("replay", "{folder}/game.txt"),
         ("perft", "busy-aces", "--depth", "1"),
+        ("solve", "eights-down", "--deal", "1"),
     ),
     "agents.evaluate": tuple(
         ("--policy", policy, *PLAYED, *options)
@@ -34,8 +35,8 @@ COMMANDS = {
         )
     ),
     "agents.solve": (
-        ("eights-down", "--deal", "1", "--seconds", "0.1", "--quiet"),
-        ("busy-aces", "--deal", "1", "--seconds", "0.1", "--quiet"),
+        ("eights-down", "--deals", "1", "--seconds", "0.1", "--quiet", "--out", "{folder}/eights.jsonl"),
+        ("busy-aces", "--deals", "1", "--seconds", "0.1", "--quiet", "--out", "{folder}/busy.jsonl"),
     ),
     "agents": (
         ("--help",),

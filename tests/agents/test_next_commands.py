@@ -56,7 +56,7 @@ def output(command: str, folder: Path) -> str:
             f"agents.train tiny.yaml --env Solitaire/Family-v0 --games yukon,{GAME} --threads 2",
             marks=pytest.mark.slow,
         ),
-        f"agents.solve {GAME} --deal 7 --seconds 0.1",
+        f"agents.solve {GAME} --deals 7 --seconds 0.1 --out solved.jsonl",
     ],
 )
 def test_commands_take_a_custom_variant_by_its_module(command: str, folder: Path) -> None:

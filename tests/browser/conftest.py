@@ -45,9 +45,9 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def home() -> Iterator[str]:
-    """Address of a server with four policies and a solver."""
+    """Address of a server with four policies."""
     policies = ["greedy", "linear", "tests.play.policies:First", "tests.play.policies:Whim"]
-    app = serve.make_app(policies, solver="tests.play.policies:Quick")
+    app = serve.make_app(policies)
     with serve.listen("127.0.0.1", 0) as listener:
         server = serve.make_server(app)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

@@ -1,18 +1,14 @@
-"""Policies and a solver for the tests of playing, by name: ``tests.play.policies:First``."""
+"""Policies for the tests of playing, by name: ``tests.play.policies:First``."""
 
 from __future__ import annotations
 
 import time
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from solitaire_env.core.layout import action_layout
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import draw
-from solitaire_env.variants import Variant
-from tests.recorded import recorded_game
 
 
 class First:
@@ -89,14 +85,3 @@ class Nameless(First):
     """Its name is not a line of text."""
 
     name = "a\nb"
-
-
-class Quick:
-    """A solver that knows one line."""
-
-    def __init__(self, variant: Variant) -> None:
-        self.variant = variant
-
-    def solve_deal(self, deal: int | str, seconds: float) -> SimpleNamespace:
-        line = tuple(map(action_layout(self.variant).parse, recorded_game("eights-down").actions))
-        return SimpleNamespace(result="winnable", line=line)

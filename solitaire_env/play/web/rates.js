@@ -104,9 +104,9 @@ at("solve").onclick = () =>
     const answer = await follow("solve", {}, () => (at("progress").textContent = "Solving ..."));
     if (!answer) return;
     const words = {
-      winnable: `This deal can be won, in ${answer.line.length} moves.`,
+      won: `This deal can be won, in ${answer.line.length} moves.`,
       unwinnable: "This deal cannot be won.",
-      unknown: "The solver found neither a win nor a proof that there is none.",
+      open: "The solver found neither a win nor a proof that there is none.",
     };
     showVerdict(words[answer.result], answer.line);
   });
