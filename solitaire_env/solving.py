@@ -53,9 +53,9 @@ def solve(
     >>> from solitaire_env import solve
     >>> solve("freecell", "ms:11982").status
     'unwinnable'
-    >>> solution = solve("klondike", 3)
+    >>> solution = solve("freecell", 7)
     >>> solution.status, solution.texts[:4]
-    ('won', ('t7>f', 't3>t1', 't3>t5', 't3>t6'))
+    ('won', ('t1>c', 't3>f', 't2>c', 't2>f'))
     """
     variant = resolve_variant(game)
     if isinstance(deal, str) and "\n" in deal:
