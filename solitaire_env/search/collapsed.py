@@ -38,7 +38,7 @@ from solitaire_env.core.cards import DOWN
 from solitaire_env.core.layout import Action, Kind
 from solitaire_env.core.native import Int8, Int64, inner, kernel, lowest_bit
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.core.variant import Variant
+from solitaire_env.core.variant import Variant, rules_to_dict
 from solitaire_env.search.exhaustive import EXHAUSTED, FOUND, FULL, MORE
 from solitaire_env.search.positions import mix
 
@@ -112,12 +112,29 @@ def make_search(megabytes: float) -> Search:
     )
 
 
+_RULES: Final = {
+    "decks": 1,
+    "cells": 0,
+    "cells_filled": 0,
+    "build": "alternate color",
+    "spaces": "kings",
+    "moves": "sequence",
+    "sequence": "as build",
+    "fill": "none",
+    "foundation_build": "same suit",
+    "base": "ace",
+    "aces_home": False,
+}
+"""The rules on which this search relies."""
+_ANY: Final = ("tableau", "face_down", "draw", "passes", "worrying_back", "ranks")
+"""The rules that may have other values, within :data:`MAX_PILES` and so on."""
+
+
 def collapses(variant: Variant) -> bool:
-    """Whether this search can play a game."""
+    """Whether this search can play a game. A rule that it does not know is refused, whatever its value."""
+    rules = rules_to_dict(variant)
     return (
-        (variant.decks, variant.cells, variant.build, variant.moves) == (1, 0, "alternate color", "sequence")
-        and (variant.sequence, variant.spaces, variant.base) == ("as build", "kings", "ace")
-        and (variant.fill, variant.foundation_build) == ("none", "same suit")
+        {name: rule for name, rule in rules.items() if name not in _ANY} == _RULES
         and [*map(len, variant.face_down_rows or ())] == [max(0, size - 1) for size in variant.tableau]
         and variant.piles <= MAX_PILES
         and max(variant.tableau) <= MAX_PILE

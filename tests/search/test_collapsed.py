@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any
 
@@ -43,6 +44,25 @@ PACKS = [
 def test_which_games_collapse() -> None:
     assert {v.name for v in VARIANTS if collapses(v)} == {"klondike", "klondike-draw-3"}
     assert all(map(collapses, PACKS))
+
+
+def test_no_game_with_another_rule_collapses() -> None:
+    """Neither a changed rule, nor one that was added to the variants and that the search does not know."""
+
+    @dataclass(frozen=True)
+    class Ruled(Variant):
+        wild_kings: bool = False
+
+    klondike = get_variant("klondike")
+    values = {field.name: getattr(klondike, field.name) for field in fields(klondike)}
+    assert collapses(Variant(**values)) and not collapses(Ruled(**values))
+    for rule in (
+        {"decks": 2, "tableau": (1, 2, 3, 4, 5, 6, 7, 8), "face_down": (0, 1, 2, 3, 4, 5, 6, 7)},
+        {"cells": 1}, {"build": "any suit"}, {"spaces": "any"}, {"moves": "one card"}, {"fill": "waste"},
+        {"moves": "sequence", "sequence": "same suit"}, {"foundation_build": "alternate color", "worrying_back": False}, {"base": 2, "sequence": "same suit"},
+        {"face_down": 0}, {"aces_home": True},
+    ):  # fmt: skip
+        assert not collapses(replace(klondike, pysol_order=(), **rule)), rule
 
 
 @pytest.mark.parametrize("number", range(len(PACKS)))
