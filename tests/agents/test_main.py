@@ -59,7 +59,6 @@ PathFinder.find_spec = lambda name, *more: None if name == {package!r} else find
         ("pydantic", "agents tune configs/default.yaml --study study.log"),
         ("torch", "agents.train configs/default.yaml"),
         ("torch", "agents tune configs/default.yaml --study study.log"),
-        ("torch", "solitaire_env watch busy-aces --policy search"),
     ],
 )
 def test_a_missing_package_is_named_with_its_extra(package: str, command: str, tmp_path: Path) -> None:
