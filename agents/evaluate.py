@@ -14,9 +14,9 @@ import tyro
 from agents.cluster import connect
 from agents.commands.options import RayAddress
 from agents.config import make_config
-from agents.reports.compare import play_policy
-from agents.reports.stored import deals_text
-from agents.reports.tables import summary_table
+from agents.results.compare import play_policy
+from agents.results.stored import deals_text
+from agents.results.tables import summary_table
 from solitaire_env import env_id
 from solitaire_env.benchmark import Track, result, score, split_deals
 from solitaire_env.core.variant import Build, Moves, Spaces

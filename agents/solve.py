@@ -1,6 +1,6 @@
 """Solve many deals whose stock is known: ``python -m agents.solve busy-aces --deals 0:100``.
 
-Writes the result of each deal to the stored results (:mod:`agents.reports.stored`) or to another file; deals
+Writes the result of each deal to the stored results (:mod:`agents.results.stored`) or to another file; deals
 with a result other than ``open`` are skipped. Every line is replayed in the environment before its result is
 written. ``python -m solitaire_env solve`` prints the line of one deal.
 """
@@ -16,8 +16,8 @@ import tyro
 
 from agents.cluster import Cluster, connect, for_workers
 from agents.commands.options import INTERRUPTED, RayAddress
-from agents.reports import stored
-from agents.reports.solver_results import SolverResult, read_solver_results
+from agents.results import stored
+from agents.results.solver_results import SolverResult, read_solver_results
 from solitaire_env import SolitaireEnv, Variant, env_id, get_variant
 from solitaire_env.core import Position
 from solitaire_env.core.batch import Start

@@ -47,9 +47,9 @@ class Arguments:
 
 def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) -> int:
     """Train, compare, and print the paths of the results; the exit status."""
-    from agents.reports.compare import compare
-    from agents.reports.family import compare_family
-    from agents.reports.plots import plot
+    from agents.results.compare import compare
+    from agents.results.family import compare_family
+    from agents.results.plots import plot
 
     quiet = a.quiet
     with tracked(config, run, quiet=quiet):

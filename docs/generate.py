@@ -19,7 +19,7 @@ from PIL import Image, ImageColor
 
 import solitaire_env
 from agents.__main__ import COMMANDS
-from agents.reports.pages import whole_pages
+from agents.results.pages import whole_pages
 from solitaire_env.benchmark import references
 from solitaire_env.core.layout import action_layout, observation_layout
 from solitaire_env.core.observations import observation_size

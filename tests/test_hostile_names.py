@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from agents import solve, train
 from agents.commands import imitate, options, plot, ship, tune
 from agents.config import TrainConfig, make_config
-from agents.reports.solver_results import read_solver_results
+from agents.results.solver_results import read_solver_results
 from agents.runs.config_files import load_config
 from solitaire_env import benchmark, cli
 from solitaire_env.env import SolitaireEnv

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.reports.stored import read_abouts, read_rows
+from agents.results.stored import read_abouts, read_rows
 from solitaire_env.policies.shipped import shipped_games
 
 PROJECT = Path(__file__).parents[1]

@@ -1,7 +1,7 @@
 """Stored results: ``python -m agents leaderboard add|replay|write|check``.
 
 ``add`` plays deals with a policy and stores the games in a table of ``results/``
-(:mod:`agents.reports.stored`). ``replay`` plays stored games again and compares them. ``write`` writes the
+(:mod:`agents.results.stored`). ``replay`` plays stored games again and compares them. ``write`` writes the
 tables in the README, in ``docs/explanation/search-and-solver.md`` and in the model cards from the stored
 results; ``check`` reports whether a table differs from them.
 """
@@ -18,12 +18,12 @@ from pydantic import ValidationError
 
 from agents.commands.options import INTERRUPTED
 from agents.config import TrainConfig, make_config
-from agents.reports import family, stored
-from agents.reports.compare import play_policy
-from agents.reports.model_card import training_of
-from agents.reports.pages import stored_pages
-from agents.reports.stored import About, Training
-from agents.reports.tables import summary_table
+from agents.results import family, stored
+from agents.results.compare import play_policy
+from agents.results.model_card import training_of
+from agents.results.pages import stored_pages
+from agents.results.stored import About, Training
+from agents.results.tables import summary_table
 from agents.runs.config_files import dump_config, load_config
 from solitaire_env import VARIANTS, Variant
 from solitaire_env.core import set_num_threads

@@ -1,6 +1,6 @@
 """Draw learning curves: ``python -m agents plot runs/busy-aces-1 runs/busy-aces-2 -o curves.png``.
 
-The picture is described in :mod:`agents.reports.plots`.
+The picture is described in :mod:`agents.results.plots`.
 """
 
 import sys
@@ -10,7 +10,7 @@ from typing import Annotated
 
 import tyro
 
-from agents.reports.plots import plot
+from agents.results.plots import plot
 from solitaire_env.util.command_line import parse, run_command
 
 

@@ -13,7 +13,7 @@ import tyro
 
 from agents.commands import leaderboard
 from agents.config import TrainConfig
-from agents.reports.plots import read_curve
+from agents.results.plots import read_curve
 from agents.runs.config_files import dump_config, load_config
 from agents.runs.folders import HISTORY, history_of, init_records
 from solitaire_env import get_variant

@@ -16,8 +16,8 @@ import tyro
 from agents.commands.options import parse_options, trust_option
 from agents.config import ConfigError, TrainConfig
 from agents.learners.training import TrainingCallback, check_device, learn
-from agents.reports.compare import play_policy
-from agents.reports.stored import HELD_OUT, STANDARD
+from agents.results.compare import play_policy
+from agents.results.stored import HELD_OUT, STANDARD
 from agents.runs.config_files import dump_config
 from agents.runs.folders import new_run
 from solitaire_env.splits import parse_deals

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.reports import pages, stored
+from agents.results import pages, stored
 from solitaire_env.policies import shipped
 
 

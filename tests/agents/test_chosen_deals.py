@@ -14,8 +14,8 @@ from agents.config import TrainConfig, make_config
 from agents.learners import training
 from agents.learners.imitation import read_games
 from agents.learners.training_env import TrainingEnv, make_env
-from agents.reports import family
-from agents.reports.compare import count_trained_on
+from agents.results import family
+from agents.results.compare import count_trained_on
 from agents.runs.config_files import dump_config, load_config
 from agents.runs.folders import new_run
 from solitaire_env.core.deals import RESERVED_DEALS

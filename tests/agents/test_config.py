@@ -9,7 +9,7 @@ import pytest
 
 from agents.commands.options import parse_options
 from agents.config import TrainConfig, make_config
-from agents.reports.stored import read_abouts
+from agents.results.stored import read_abouts
 from agents.runs.config_files import dump_config, load_config
 from agents.train import Arguments
 from solitaire_env.variants import get_variant

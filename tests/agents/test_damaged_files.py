@@ -15,7 +15,7 @@ from agents.config import ConfigError, TrainConfig, make_config
 from agents.learners.factory import make_model
 from agents.learners.training_env import make_env
 from agents.networks import NETWORKS
-from agents.reports.plots import read_curve
+from agents.results.plots import read_curve
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
 from agents.runs.config_files import dump_config, load_config
 from agents.runs.folders import CURVE_COLUMNS

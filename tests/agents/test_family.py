@@ -13,7 +13,7 @@ import pytest
 from agents.config import ConfigError, TrainConfig, make_config
 from agents.learners.training_env import make_env
 from agents.networks.family import FamilyReader
-from agents.reports.family import read_file
+from agents.results.family import read_file
 from agents.runs.config_files import load_config
 from agents.runs.models import load_model
 from agents.train import main

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agents.policies import make_policy
-from agents.reports.stored import read_rows
+from agents.results.stored import read_rows
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import evaluate
 from solitaire_env.loading import load_policy, load_prior

@@ -31,7 +31,7 @@ from agents.learners import training
 from agents.learners.factory import make_model
 from agents.learners.initial_weights import initial_weights_of
 from agents.learners.training_env import MAX_FORCED, make_env
-from agents.reports import plots
+from agents.results import plots
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
 from agents.runs.config_files import dump_config, load_config
 from agents.runs.folders import CURVE_COLUMNS, new_run

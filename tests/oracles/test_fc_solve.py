@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from agents.reports.solver_results import solver_results
+from agents.results.solver_results import solver_results
 from solitaire_env.core.deals import Deal
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.notation import parse_position

@@ -9,7 +9,7 @@ import pytest
 
 from agents import evaluate
 from agents.commands import leaderboard
-from agents.reports import stored
+from agents.results import stored
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import read_games
 from solitaire_env.loading import load_search

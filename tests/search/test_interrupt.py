@@ -16,7 +16,7 @@ import pytest
 
 from agents import evaluate, solve
 from agents.commands import dataset, leaderboard
-from agents.reports.solver_results import read_solver_results
+from agents.results.solver_results import read_solver_results
 from agents.solve import check_line
 from solitaire_env import cli
 from solitaire_env.core.spec import GameSpec, Settings

@@ -15,7 +15,7 @@ import torch as th
 from agents import solve
 from agents.networks import MovesNetwork
 from agents.networks.player import NetworkPlayer
-from agents.reports import solver_results
+from agents.results import solver_results
 from agents.solve import check_line
 from solitaire_env import SolitaireEnv
 from solitaire_env.core.batch import Batch

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from agents.commands.leaderboard import main
-from agents.reports import family, pages, stored
-from agents.reports.solver_results import solver_results
-from agents.reports.stored import About, Entry, read_entries, read_leaderboard, read_rows
-from agents.reports.tables import against, signed_rank
+from agents.results import family, pages, stored
+from agents.results.solver_results import solver_results
+from agents.results.stored import About, Entry, read_entries, read_leaderboard, read_rows
+from agents.results.tables import against, signed_rank
 from solitaire_env.evaluation import evaluate, mcnemar
 from solitaire_env.policies import shipped
 from solitaire_env.variants import VARIANTS

@@ -13,8 +13,8 @@ import yaml
 from agents import train
 from agents.commands import leaderboard
 from agents.commands.ship import main
-from agents.reports import stored as results
-from agents.reports.stored import read_leaderboard, weights_hash
+from agents.results import stored as results
+from agents.results.stored import read_leaderboard, weights_hash
 from agents.runs.config_files import load_config
 from agents.runs.folders import history_of
 from tests.agents.test_train import SHORT_GAMES

@@ -12,8 +12,8 @@ import torch as th
 from agents.config import TrainConfig, make_config
 from agents.learners.progress import Progress, Rates
 from agents.networks import NETWORKS
-from agents.reports import compare as compare_module
-from agents.reports.compare import affordable_deals, compare
+from agents.results import compare as compare_module
+from agents.results.compare import affordable_deals, compare
 from agents.runs.folders import policy_name
 from agents.runs.models import save_model
 from solitaire_env.evaluation import read_games

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from agents.config import TrainConfig
 from agents.policies import make_policy
-from agents.reports.compare import count_trained_on, warning_of
-from agents.reports.stored import read_rows
-from agents.reports.tables import table
+from agents.results.compare import count_trained_on, warning_of
+from agents.results.stored import read_rows
+from agents.results.tables import table
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Moves, Variant
 from solitaire_env.evaluation import evaluate, wilson_interval

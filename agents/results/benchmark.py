@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from agents.reports import family
-from agents.reports.solver_results import SolverResult, solver_results
-from agents.reports.stored import STANDARD, Entry, deals_text, read_entries
+from agents.results import family
+from agents.results.solver_results import SolverResult, solver_results
+from agents.results.stored import STANDARD, Entry, deals_text, read_entries
 from solitaire_env import VARIANTS, Variant
 from solitaire_env.benchmark import Reference
 from solitaire_env.evaluation import Summary, summarize

@@ -7,10 +7,10 @@ import yaml
 from safetensors import safe_open
 
 from agents.config import TrainConfig
-from agents.reports import stored
-from agents.reports.plots import read_curve
-from agents.reports.stored import Entry, Training
-from agents.reports.tables import cost, home, table, won
+from agents.results import stored
+from agents.results.plots import read_curve
+from agents.results.stored import Entry, Training
+from agents.results.tables import cost, home, table, won
 from agents.runs.config_files import load_config
 from agents.runs.folders import history_of, init_records
 from solitaire_env import env_id

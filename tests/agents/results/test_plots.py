@@ -13,7 +13,7 @@ import pytest
 
 from agents.commands.plot import main
 from agents.config import make_config
-from agents.reports.plots import STYLE, draw_curve, read_run
+from agents.results.plots import STYLE, draw_curve, read_run
 from agents.runs.config_files import dump_config
 from agents.runs.folders import CURVE_COLUMNS
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from agents.reports import stored
-from agents.reports.stored import STRICT, Amount, Count, read_rows, sentence
-from agents.reports.tables import share, table
+from agents.results import stored
+from agents.results.stored import STRICT, Amount, Count, read_rows, sentence
+from agents.results.tables import share, table
 from solitaire_env import VARIANTS
 from solitaire_env.registration import env_variant, step_limit
 from solitaire_env.search.solver import Status

@@ -1,16 +1,16 @@
-"""Pages and tables written from the stored results (:mod:`agents.reports.stored`). No game is played."""
+"""Pages and tables written from the stored results (:mod:`agents.results.stored`). No game is played."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from agents.reports import family, stored
-from agents.reports.benchmark import benchmark_data, known_winnable, splits_data
-from agents.reports.model_card import model_card
-from agents.reports.solver_results import SolverResult, solver_results, solver_table
-from agents.reports.stored import Entry, read_abouts, read_entries, read_leaderboard, weights_hash
-from agents.reports.tables import against, cost, home, table, won
+from agents.results import family, stored
+from agents.results.benchmark import benchmark_data, known_winnable, splits_data
+from agents.results.model_card import model_card
+from agents.results.solver_results import SolverResult, solver_results, solver_table
+from agents.results.stored import Entry, read_abouts, read_entries, read_leaderboard, weights_hash
+from agents.results.tables import against, cost, home, table, won
 from solitaire_env import VARIANTS, benchmark, env_id, splits
 from solitaire_env.evaluation import Summary, summarize
 from solitaire_env.family import TRAIN

@@ -7,10 +7,10 @@ from typing import Any, Final
 from agents.cluster import Cluster
 from agents.config import TrainConfig
 from agents.policies import make_policy
-from agents.reports.on_cluster import play_on
-from agents.reports.plots import read_curve
-from agents.reports.stored import deals_text
-from agents.reports.tables import summary_table
+from agents.results.on_cluster import play_on
+from agents.results.plots import read_curve
+from agents.results.stored import deals_text
+from agents.results.tables import summary_table
 from agents.runs.config_files import load_config
 from agents.runs.folders import BASELINES, history_of, policy_name
 from solitaire_env import env_id

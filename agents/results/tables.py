@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from agents.reports.stored import Training
+from agents.results.stored import Training
 from solitaire_env.evaluation import Game, Summary, mcnemar, wilson_interval
 
 
