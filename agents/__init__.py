@@ -1,4 +1,7 @@
-"""Training and search; not part of the installed package.
+"""Training, and the results of all policies; not part of the installed package.
+
+What learns: :mod:`agents.learners`, :mod:`agents.networks`, :mod:`agents.runs`. What plays:
+:mod:`agents.playing`. What keeps results: :mod:`agents.results`.
 
 Commands: ``python -m agents.train``, ``agents.evaluate``, ``agents.solve``, and ``python -m agents COMMAND``.
 """

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, ValidationInfo, field_validator
 from pydantic.dataclasses import dataclass
 
-from agents.family import FamilySpec
+from agents.family_spec import FamilySpec
 from solitaire_env import Variant, env_id
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.core.variant import Build, Moves, Spaces

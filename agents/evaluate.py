@@ -14,7 +14,7 @@ import tyro
 from agents.cluster import connect
 from agents.commands.options import RayAddress
 from agents.config import make_config
-from agents.results.compare import play_policy
+from agents.playing.games import play_policy
 from agents.results.stored import deals_text
 from agents.results.tables import summary_table
 from solitaire_env import env_id

@@ -47,8 +47,7 @@ class Arguments:
 
 def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) -> int:
     """Train, compare, and print the paths of the results; the exit status."""
-    from agents.results.compare import compare
-    from agents.results.family import compare_family
+    from agents.playing.comparison import compare, compare_family
     from agents.results.plots import plot
 
     quiet = a.quiet

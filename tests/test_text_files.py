@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from agents.config import TrainConfig
-from agents.learners.imitation import read_games as read_transcripts
 from agents.results.plots import read_curve
 from agents.results.solver_results import read_solver_results
+from agents.results.transcripts import read_transcripts
 from agents.runs.config_files import load_config
 from solitaire_env import SolitaireEnv, cli
 from solitaire_env.evaluation import evaluate, read_games

@@ -16,6 +16,7 @@ import tyro
 
 from agents.commands.options import next_commands, parse_options, trust_option
 from agents.config import TrainConfig
+from agents.results.transcripts import positions_of, read_transcripts
 from agents.runs.folders import new_run
 from solitaire_env.util.command_line import run_command
 from solitaire_env.util.files import write_json
@@ -52,8 +53,8 @@ def imitate(a: Arguments) -> int:
     if a.epochs < 1:
         raise ValueError(f"epochs is {a.epochs}, allowed: at least 1")
     initial_weights_of(config)
-    games = imitation.read_games(a.transcripts, config)
-    positions = imitation.positions_of(games, config, ProgressLine(a.quiet), all_games=a.all_games)
+    games = read_transcripts(a.transcripts, config)
+    positions = positions_of(games, config, ProgressLine(a.quiet), all_games=a.all_games)
     players = Counter(game.policy for game in games.values())
     about = {
         "transcripts": [str(path) for path in a.transcripts],
@@ -63,14 +64,14 @@ def imitate(a: Arguments) -> int:
         "all_games": a.all_games,
         "positions": len(positions),
         "learned_positions": int(positions.learned.sum()),
-        "held_out": int(positions.held_out.sum()),
+        "validation_positions": int(positions.validation.sum()),
     }
     run = new_run(a.runs, config)
     print(
         f"{config.variant.title}: {len(games)} games, {about['won']} won, "
         f"played by {', '.join(list(players)[:3])}\n"
         f"{len(positions):,} positions, {about['learned_positions']:,} of them with a move to learn; "
-        f"{about['held_out']:,} are held out\nrun folder      {run}",
+        f"{about['validation_positions']:,} are for validation\nrun folder      {run}",
         flush=True,
     )
     scores = imitation.learn(config, positions, run / "model", epochs=a.epochs, quiet=a.quiet)
@@ -79,7 +80,7 @@ def imitate(a: Arguments) -> int:
     train = f"python -m agents.train {run}/config.yaml --init-from {run} --init-linear-temperature None"
     commands = [*next_commands(config, run, "0:1000"), train + trust_option(config)]
     print(
-        f"held-out deals: {100 * best.accuracy:.1f} % of moves, loss {best.loss:.3f}, "
+        f"validation deals: {100 * best.accuracy:.1f} % of moves, loss {best.loss:.3f}, "
         f"error of the value {best.value_error:.3f}\n\n"
         "next:", "\n      ".join(commands),
     )  # fmt: skip

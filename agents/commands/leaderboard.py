@@ -18,8 +18,8 @@ from pydantic import ValidationError
 
 from agents.commands.options import INTERRUPTED
 from agents.config import TrainConfig, make_config
-from agents.results import family, stored
-from agents.results.compare import play_policy
+from agents.playing.games import play_games, play_policy
+from agents.results import by_game, stored
 from agents.results.model_card import training_of
 from agents.results.pages import stored_pages
 from agents.results.stored import About, Training
@@ -158,9 +158,9 @@ def described(a: Add, policy: str, config: TrainConfig) -> About:
     made = a.made or MADE.get(policy)
     if made is None:
         raise ValueError(f"{a.entry} needs --made: it is required for all policies but {', '.join(MADE)}")
-    standard, held_out = map(stored.deals_text, (stored.STANDARD, stored.HELD_OUT))
-    if a.table == "leaderboard" and config.eval_deals not in (standard, f"{standard},{held_out}"):
-        allowed = f"allowed: {standard}, or {standard},{held_out}"
+    standard, final_test = map(stored.deals_text, (stored.STANDARD, stored.FINAL_TEST))
+    if a.table == "leaderboard" and config.eval_deals not in (standard, f"{standard},{final_test}"):
+        allowed = f"allowed: {standard}, or {standard},{final_test}"
         raise ValueError(f"deals are {shown(config.eval_deals)}, {allowed}")
     if a.table == "search" and (policy != "search" or a.search.milliseconds is not None):
         raise ValueError("the table search is for --policy search, without --search.milliseconds")
@@ -210,13 +210,13 @@ def add_family(a: Add, policy: str) -> int:
     games: list[tuple[Variant, Moves | None]] = [
         (variant, "supermove" if variant.moves == "one card" and variant.takes_supermoves else None)
         for variant in VARIANTS
-        if policy != family.SPECIALISTS or variant.name in own
+        if policy != by_game.SPECIALISTS or variant.name in own
     ]
-    about = network_about(Path(policy)) if a.entry == family.NETWORK else None
+    about = network_about(Path(policy)) if a.entry == by_game.NETWORK else None
     path = stored.unfinished("family", a.entry, fresh=a.force)
-    rows = family.play_games(policy, games, deals, path, ProgressLine(a.quiet), name=a.entry)
+    rows = play_games(policy, games, deals, path, ProgressLine(a.quiet), name=a.entry)
     stored.finish("family", a.entry, about)
-    print(family.means_table({a.entry: rows}, list(rows)))
+    print(by_game.means_table({a.entry: rows}, list(rows)))
     return 0
 
 

@@ -16,8 +16,8 @@ import tyro
 from agents.commands.options import parse_options, trust_option
 from agents.config import ConfigError, TrainConfig
 from agents.learners.training import TrainingCallback, check_device, learn
-from agents.results.compare import play_policy
-from agents.results.stored import HELD_OUT, STANDARD
+from agents.playing.games import play_policy
+from agents.results.stored import FINAL_TEST, STANDARD
 from agents.runs.config_files import dump_config
 from agents.runs.folders import new_run
 from solitaire_env.splits import parse_deals
@@ -120,7 +120,7 @@ def run(a: Arguments) -> int:
     a.config.variant  # noqa: B018 - refuses many games
     if a.trials < 1:
         raise ValueError(f"trials is {a.trials}, allowed: at least 1")
-    if taken := [deal for deal in parse_deals(a.score_deals) if deal in STANDARD or deal in HELD_OUT]:
+    if taken := [deal for deal in parse_deals(a.score_deals) if deal in STANDARD or deal in FINAL_TEST]:
         raise ValueError(
             f"score_deals is {shown(a.score_deals)}: {len(taken)} of them are reserved for reports, allowed: "
             "others, such as 200000:200500"

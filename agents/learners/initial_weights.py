@@ -5,7 +5,7 @@ from typing import Protocol
 import torch as th
 
 from agents.config import TrainConfig
-from agents.family import FamilySpec
+from agents.family_spec import FamilySpec
 from agents.networks import MovesNetwork, Network
 from agents.networks.sb3_policy import NetworkPolicy
 from agents.runs.models import InitialWeights, check_storable, load_initial_weights

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from agents.config import TrainConfig
-from agents.family import FamilySpec
+from agents.family_spec import FamilySpec
 from solitaire_env.arguments import VecEnvArguments, check_arguments
 from solitaire_env.core.native import Bool, Int8, Int64, kernel
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves

@@ -8,8 +8,8 @@ import numpy.typing as npt
 import torch as th
 from torch import nn
 
-from agents.family import FamilySpec
-from agents.networks.family import FamilyReader
+from agents.family_spec import FamilySpec
+from agents.networks.family_reader import FamilyReader
 from agents.networks.feature_cache import FeatureCache
 from agents.networks.scores import Scores
 from solitaire_env.core.spec import GameSpec

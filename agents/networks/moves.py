@@ -7,7 +7,7 @@ import torch as th
 from torch import nn
 from torch.nn import functional as F
 
-from agents.family import FamilySpec
+from agents.family_spec import FamilySpec
 from agents.networks.feature_cache import FeatureCache
 from agents.networks.features import Array, FeaturesNetwork, Rows
 from agents.networks.layers import normalize_relu, read_moves, weigh_moves

@@ -8,7 +8,7 @@ from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistrib
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from torch import nn
 
-from agents.family import FamilySpec
+from agents.family_spec import FamilySpec
 from agents.networks import network_class
 from agents.networks.adam import Adam
 from agents.networks.scores import Scores

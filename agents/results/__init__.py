@@ -1,1 +1,4 @@
-"""Stored results as tables, plots, pages and model cards. Nothing here plays or trains."""
+"""What keeps results: stored rows, tables, plots, pages, model cards, datasets. Nothing here plays or trains.
+
+What plays is in :mod:`agents.playing`.
+"""

@@ -39,7 +39,7 @@ the learning curve: win rate and cards home of the last 1,000 training games.
 {results}
 
 Games won with Wilson's 95 % interval, cards home with a bootstrap interval. The games are in `results/`.
-No training game has a number below 1,048,576, and deals {held_out} were not used for any choice.
+No training game has a number below 1,048,576, and deals {final_test} were not used for any choice.
 
 ## Limits
 
@@ -99,7 +99,7 @@ def front_matter(config: TrainConfig, entry: Entry | None) -> str:
     """What the Hugging Face Hub reads of a card, as YAML: license, library, tags and results."""
     env = env_id(config.variant)
     results = []
-    for part in (stored.STANDARD, stored.HELD_OUT):
+    for part in (stored.STANDARD, stored.FINAL_TEST):
         if entry is not None and (games := entry.of(part)):
             s = summarize(games)
             low, high = s.win_interval
@@ -160,7 +160,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
             ["deals", "won", "cards home"],
             [
                 [f"{part[0]}-{part[-1]}", won(games), home(summarize(games))]
-                for part in (stored.STANDARD, stored.HELD_OUT)
+                for part in (stored.STANDARD, stored.FINAL_TEST)
                 if (games := entry.of(part))
             ],
         )
@@ -171,7 +171,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
         note=NOTE,
         facts=table(["", ""], [[key, value] for key, value in facts.items()], texts=2),
         results=played,
-        held_out=f"{stored.HELD_OUT[0]}-{stored.HELD_OUT[-1]}",
+        final_test=f"{stored.FINAL_TEST[0]}-{stored.FINAL_TEST[-1]}",
         env=env_id(config.variant),
         game=config.variant.name,
         init_from=" --init-from RUN" if config.init_from else "",

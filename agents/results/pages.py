@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from agents.results import family, stored
+from agents.results import by_game, stored
 from agents.results.benchmark import benchmark_data, known_winnable, splits_data
 from agents.results.model_card import model_card
 from agents.results.solver_results import SolverResult, solver_results, solver_table
@@ -108,7 +108,7 @@ single moves.
 - **won:** games won, with Wilson's 95 % interval; **cards home:** with a bootstrap interval.
 - **of known winnable:** games won / standard deals that the
   [solver](../explanation/search-and-solver.md#the-solver) or a policy of this page has won.
-- **won, {held_out}:** the final test, on deals that no choice was based on.
+- **won, {final_test}:** the final test, on deals that no choice was based on.
 - **against the one above:** deals that only this policy won : deals that only the one above it won;
   McNemar's exact two-sided p. If neither won any: the p of Wilcoxon's signed-rank test on cards home.
 - **ms a move:** processor time per chosen move, on one thread, {side} games in parallel.
@@ -136,7 +136,7 @@ def leaderboard_page() -> str:
     made = {(e.name, e.about.made) for of_game in entries.values() for e in of_game}
     return LEADERBOARD.format(
         standard=range_text(stored.STANDARD),
-        held_out=range_text(stored.HELD_OUT),
+        final_test=range_text(stored.FINAL_TEST),
         side=stored.TIMED_ENVS,
         games="\n".join(game_section(game, entries[game], solved.get(game, {})) for game in games),
         policies=table(["policy", "what it is"], [[f"`{p}`", m] for p, m in sorted(made)], 2),
@@ -157,7 +157,7 @@ def game_section(game: str, entries: Sequence[Entry], solved: Solved) -> str:
             won(entry.standard),
             *([f"{100 * entry.summary.wins / len(winnable):.1f} %"] if winnable else []),
             home(entry.summary),
-            won(entry.of(stored.HELD_OUT)),
+            won(entry.of(stored.FINAL_TEST)),
         ]
         for entry in entries
     ]
@@ -172,7 +172,7 @@ def game_section(game: str, entries: Sequence[Entry], solved: Solved) -> str:
         ]
         for entry, test in zip(entries, tests, strict=True)
     ]
-    head = ["policy", "won", *of_winnable, "cards home", f"won, {range_text(stored.HELD_OUT)}"]
+    head = ["policy", "won", *of_winnable, "cards home", f"won, {range_text(stored.FINAL_TEST)}"]
     return (
         f"## {variant.title}\n\n`{env_id(variant)}`: built by {variant.build}; spaces: {variant.spaces}; "
         f"moves: {variant.moves}; at most {step_limit(variant)} steps.\n\n{table(head, reached)}\n\n"
@@ -204,12 +204,12 @@ def ablation_table(trained: Sequence[Entry]) -> str:
 def readme_table(entries: Mapping[str, Sequence[Entry]]) -> str:
     """Games won and cards home by the project's policies."""
     names = ("random", "greedy", "greedy-supermoves", "linear", "shipped")
-    head = ["", *(f"`{name}`" for name in names), f"`shipped`, {range_text(stored.HELD_OUT)}"]
+    head = ["", *(f"`{name}`" for name in names), f"`shipped`, {range_text(stored.FINAL_TEST)}"]
     rows = []
     for variant in VARIANTS:
         played = [entry_of(entries, variant.name, name) for name in names]
         if any(played):
-            last = played[-1].of(stored.HELD_OUT) if played[-1] else ()
+            last = played[-1].of(stored.FINAL_TEST) if played[-1] else ()
             cells = [short(entry.summary if entry else summarize(())) for entry in played]
             rows.append([variant.title, *cells, short(summarize(last))])
     return table(head, rows)
@@ -265,8 +265,8 @@ saw.
 
 def family_page() -> str:
     """How well one network plays every game."""
-    rows = family.stored_rows()
-    about = read_abouts("family").get(family.NETWORK)
+    rows = by_game.stored_rows()
+    about = read_abouts("family").get(by_game.NETWORK)
     trained = about.games or () if about else TRAIN
     untrained = [variant.name for variant in VARIANTS if variant.name not in trained]
     deals = sorted({row.deals for of_policy in rows.values() for row in of_policy.values()})
@@ -276,8 +276,8 @@ def family_page() -> str:
         ("Games that it was trained on", list(trained)),
     ):
         some = {name: of_policy for name, of_policy in rows.items() if of_policy.keys() & {*games}}
-        by_game = family.games_table(some, games).replace(" % [", " %<br>[")  # narrow columns
-        parts.append(f"## {title}\n\n{family.means_table(some, games)}\n\n{by_game}\n")
+        of_games = by_game.games_table(some, games).replace(" % [", " %<br>[")  # narrow columns
+        parts.append(f"## {title}\n\n{by_game.means_table(some, games)}\n\n{of_games}\n")
     return FAMILY.format(
         games=len(trained),
         cost=cost(about.training if about else None),

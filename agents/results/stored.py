@@ -36,8 +36,8 @@ ROOT: Final = Path(__file__).parents[2]
 RESULTS: Path = ROOT / "results"
 STANDARD: range = splits.STANDARD
 """Deals that every policy of the leaderboard has played."""
-HELD_OUT: range = splits.HELD_OUT
-"""Deals of the final test."""
+FINAL_TEST: range = splits.HELD_OUT
+"""Deals of the final test, which no choice is based on."""
 
 Table = Literal["leaderboard", "search", "ablations", "family", "solver"]
 Rows = list[dict[str, Any]]

@@ -7,7 +7,7 @@ import torch as th
 from safetensors.torch import save
 
 from agents.config import TrainConfig
-from agents.family import FamilySpec
+from agents.family_spec import FamilySpec
 from agents.networks import NETWORKS, Network
 from agents.networks.player import NetworkPlayer
 from solitaire_env import env_id

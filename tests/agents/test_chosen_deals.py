@@ -12,10 +12,10 @@ import pytest
 from agents import train
 from agents.config import TrainConfig, make_config
 from agents.learners import training
-from agents.learners.imitation import read_games
 from agents.learners.training_env import TrainingEnv, make_env
-from agents.results import family
-from agents.results.compare import count_trained_on
+from agents.playing import comparison
+from agents.playing.comparison import compare_family, count_trained_on
+from agents.results.transcripts import read_transcripts
 from agents.runs.config_files import dump_config, load_config
 from agents.runs.folders import new_run
 from solitaire_env.core.deals import RESERVED_DEALS
@@ -105,9 +105,9 @@ def test_deals_of_earlier_trainings_count_as_trained_on(
 
 
 def test_a_family_is_warned_of_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(family, "play_games", lambda *_, **__: {})
+    monkeypatch.setattr(comparison, "play_games", lambda *_, **__: {})
     config = make_config({"env": "Solitaire/Family-v0", "deals": "dev", "eval_deals": "998:1002"}, "test")
-    assert "Warning: 2 of these deals were trained on" in family.compare_family(config, tmp_path, quiet=True)
+    assert "Warning: 2 of these deals were trained on" in compare_family(config, tmp_path, quiet=True)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,9 @@ def test_imitation_learns_from_chosen_deals_only(tmp_path: Path, refuses: Refuse
     )
 
     def read(deals: str | None, folder: Path) -> int:
-        return len(read_games([folder], make_config({**SMALL, "env": "busy-aces", "deals": deals}, "test")))
+        return len(
+            read_transcripts([folder], make_config({**SMALL, "env": "busy-aces", "deals": deals}, "test"))
+        )
 
     assert read("dev", folders[0]) == read("train-1k", folders[1]) == read(None, folders[1]) == 3
     assert read("train", folders[1]) == 3

@@ -12,8 +12,8 @@ import pytest
 
 from agents.config import ConfigError, TrainConfig, make_config
 from agents.learners.training_env import make_env
-from agents.networks.family import FamilyReader
-from agents.results.family import read_file
+from agents.networks.family_reader import FamilyReader
+from agents.results.by_game import read_file
 from agents.runs.config_files import load_config
 from agents.runs.models import load_model
 from agents.train import main

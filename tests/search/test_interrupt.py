@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from agents import evaluate, solve
-from agents.commands import dataset, leaderboard
+from agents.commands import leaderboard
+from agents.playing import recording
 from agents.results.solver_results import read_solver_results
 from agents.solve import check_line
 from solitaire_env import cli
@@ -161,7 +162,7 @@ def test_leaderboard_keeps_whole_games_at_ctrl_c(
 def test_dataset_of_the_solver_ends_at_ctrl_c(ctrl_c: Callable[..., None]) -> None:
     ctrl_c(solver, "nested_rollouts", 3)
     with pytest.raises(KeyboardInterrupt):
-        dataset.solve(get_variant("eights-down"), [*range(2**20, 2**20 + 9)], ProgressLine(quiet=True))
+        recording.solve(get_variant("eights-down"), [*range(2**20, 2**20 + 9)], ProgressLine(quiet=True))
 
 
 def test_the_example_with_the_solver_ends_at_ctrl_c(

@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 from agents.commands import dataset
-from agents.commands.dataset import Arguments, load, main, players_of, run, save, what
+from agents.commands.dataset import Arguments, main, run
+from agents.playing import recording as recording_module
+from agents.playing.recording import SOURCES, play, players_of
+from agents.results import datasets
+from agents.results.datasets import load, save, what
 from solitaire_env import GameSpec, get_variant, load_policy
 from solitaire_env.benchmark import references
 from solitaire_env.core import Settings
@@ -74,8 +78,7 @@ def check_episodes(made: minari.MinariDataset) -> None:
 
 @pytest.mark.parametrize(
     ("game", "source"),
-    [("eights-down", source) for source in dataset.SOURCES]
-    + [("busy-aces", "expert"), ("freecell", "mixed")],
+    [("eights-down", source) for source in SOURCES] + [("busy-aces", "expert"), ("freecell", "mixed")],
 )
 def test_episodes_are_the_games_of_the_source(
     game: str, source: str, monkeypatch: pytest.MonkeyPatch
@@ -84,7 +87,7 @@ def test_episodes_are_the_games_of_the_source(
 
     FreeCell has no linear weights.
     """
-    monkeypatch.setattr(dataset, "CHUNK_STEPS", 150)
+    monkeypatch.setattr(datasets, "CHUNK_STEPS", 150)
     made = make(f"{game}/{source}")
     check_episodes(made)
     deals = [int(episode.infos["deal"][0]) for episode in made]
@@ -160,7 +163,7 @@ def test_a_file_of_games_gives_the_same_dataset(
     [
         (["greedy"], ["dataset is 'greedy'", "GAME/SOURCE"]),
         (["eight-down/greedy"], ["'eight-down'", "eights-down"]),
-        (["eights-down/oracle"], ["source", "'oracle'", *dataset.SOURCES]),
+        (["eights-down/oracle"], ["source", "'oracle'", *SOURCES]),
         ([GREEDY, "--games", "0"], ["games is 0"]),
         ([GREEDY, "--first-deal", "-1"], ["first_deal is -1"]),
         (["waterloo/expert"], ["'shipped' has no network for this game", "eights-down"]),
@@ -235,7 +238,7 @@ def test_unsuitable_files_of_games_are_refused(
 
 def test_the_step_limit_cuts_supermoves(monkeypatch: pytest.MonkeyPatch) -> None:
     """The linear policy plays supermoves, of which the last single moves may be beyond the limit."""
-    monkeypatch.setattr(dataset, "step_limit", lambda variant: 25)
+    monkeypatch.setattr(recording_module, "step_limit", lambda variant: 25)
     variant = get_variant("busy-aces")
-    games = dataset.play(load_policy("linear", variant), 0, variant, list(range(40)), ProgressLine(True))
+    games = play(load_policy("linear", variant), 0, variant, list(range(40)), ProgressLine(True))
     assert [len(game.actions) for game in games] == [25] * 40

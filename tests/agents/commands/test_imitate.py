@@ -16,9 +16,9 @@ from agents import train
 from agents.commands.imitate import Arguments, main
 from agents.config import make_config
 from agents.learners.factory import make_model
-from agents.learners.imitation import Positions, positions_of, read_games
 from agents.learners.training_env import make_env
 from agents.policies import make_policy
+from agents.results.transcripts import Positions, positions_of, read_transcripts
 from agents.runs.config_files import load_config
 from solitaire_env import SolitaireEnv, get_variant
 from solitaire_env.core.spec import GameSpec
@@ -62,7 +62,7 @@ def asked(folder: Path, /, **values: Any) -> Arguments:
 
 
 def learned_from(a: Arguments) -> Positions:
-    games = read_games(a.transcripts, a.config)
+    games = read_transcripts(a.transcripts, a.config)
     return positions_of(games, a.config, ProgressLine(quiet=True), all_games=a.all_games)
 
 
@@ -105,18 +105,18 @@ def test_positions_match_the_replayed_games(eights: Path) -> None:
         assert min(abs(value - got.returns[k]) for value in expected[key]) < 1e-5
 
 
-def test_all_games_of_a_deal_are_held_out_together(eights: Path, tmp_path: Path) -> None:
-    """If each game occurs twice, both copies are held out or neither is."""
+def test_all_games_of_a_deal_are_for_validation_together(eights: Path, tmp_path: Path) -> None:
+    """If each game occurs twice, both copies are for validation or neither is."""
     games = games_in(eights)
     got = learned_from(asked(written(tmp_path / "twice", *games, *games), env="eights-down"))
     held: dict[bytes, list[bool]] = {}
-    for observation, kept in zip(got.observations, got.held_out.tolist(), strict=True):
+    for observation, kept in zip(got.observations, got.validation.tolist(), strict=True):
         held.setdefault(observation.tobytes(), []).append(kept)
     # A position that also occurs in another deal, or again, occurs more than twice.
     pairs = [kept for kept in held.values() if len(kept) == 2]
     assert len(pairs) > 100 and {len(set(kept)) for kept in pairs} == {1}
-    assert 0.02 < got.held_out.mean() < 0.3
-    assert got.learned[got.held_out].any() and not got.learned[got.held_out].all()
+    assert 0.02 < got.validation.mean() < 0.3
+    assert got.learned[got.validation].any() and not got.learned[got.validation].all()
 
 
 def test_single_moves_are_combined_into_supermoves(busy: Path) -> None:

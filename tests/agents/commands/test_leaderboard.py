@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from agents.commands.leaderboard import main
-from agents.results import family, pages, stored
+from agents.playing import games as games_module
+from agents.results import by_game, pages, stored
 from agents.results.solver_results import solver_results
 from agents.results.stored import About, Entry, read_entries, read_leaderboard, read_rows
 from agents.results.tables import against, signed_rank
@@ -46,7 +47,7 @@ def entries() -> dict[str, list[Entry]]:
 def board(empty_stores: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Empty results, and a leaderboard of few deals; returns the folder of the results."""
     monkeypatch.setattr(stored, "STANDARD", range(12))
-    monkeypatch.setattr(stored, "HELD_OUT", range(100, 104))
+    monkeypatch.setattr(stored, "FINAL_TEST", range(100, 104))
     return stored.RESULTS
 
 
@@ -185,15 +186,15 @@ def test_a_family_row_is_stored_for_every_game(board: Path, monkeypatch: pytest.
             raise KeyboardInterrupt
         return evaluate(policy, variant, deals)
 
-    monkeypatch.setattr(family, "evaluate", interrupted)
+    monkeypatch.setattr(games_module, "evaluate", interrupted)
     monkeypatch.setattr("agents.commands.leaderboard.VARIANTS", VARIANTS[:3])
     command = ["add", "family", "greedy", "--quiet", "--deals"]
     assert main([*command, "0:2"]) == 130 and main([*command, "0:2"]) == 0
     names = [variant.name for variant in VARIANTS[:3]]
     assert calls == [*names[:2], *names[1:]]
-    assert list(family.stored_rows()["greedy"]) == names
+    assert list(by_game.stored_rows()["greedy"]) == names
     assert main([*command, "0:3"]) == 0
-    assert {row.deals for row in family.stored_rows()["greedy"].values()} == {"0:3"}
+    assert {row.deals for row in by_game.stored_rows()["greedy"].values()} == {"0:3"}
 
 
 @pytest.mark.parametrize(

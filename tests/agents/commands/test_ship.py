@@ -42,7 +42,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def places(empty_stores: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No shipped policies, and an empty leaderboard of few deals."""
     monkeypatch.setattr(results, "STANDARD", range(4))
-    monkeypatch.setattr(results, "HELD_OUT", range(100, 103))
+    monkeypatch.setattr(results, "FINAL_TEST", range(100, 103))
     return empty_stores
 
 

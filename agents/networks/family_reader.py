@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from agents.family import FamilySpec
+from agents.family_spec import FamilySpec
 from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, MoveFeatures, MoveReader
 
 Array = npt.NDArray[Any]
@@ -41,7 +41,7 @@ class FamilyReader:
         Parameters
         ----------
         observations
-            int8 ``[n, size]`` of :class:`~agents.family.NumberedLayout`.
+            int8 ``[n, size]`` of :class:`~agents.family_spec.NumberedLayout`.
         masks
             int8 or bool ``[n, actions]``.
         """

@@ -2,30 +2,21 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
-from agents.config import TrainConfig
-from agents.policies import make_policy
-from agents.results.compare import count_trained_on, warning_of
 from agents.results.stored import read_rows
 from agents.results.tables import table
-from solitaire_env.core.spec import GameSpec
-from solitaire_env.core.variant import Moves, Variant
-from solitaire_env.evaluation import evaluate, wilson_interval
-from solitaire_env.splits import parse_deals
-from solitaire_env.util.files import json_lines, read_lines, write_text
-from solitaire_env.util.progress import ProgressLine, bar
-from solitaire_env.variants import get_variant, known_variants
+from solitaire_env.evaluation import wilson_interval
+from solitaire_env.util.files import read_lines
+from solitaire_env.variants import get_variant
 
 NETWORK: Final = "network"
 """Name of the trained network in the rows."""
 POLICIES: Final = (NETWORK, "greedy", "random")
 """The policies that play every game."""
-DEALS: Final = "0:20"
-"""Deals of each game if a configuration names none."""
 SPECIALISTS: Final = "shipped"
 """The policy that has its own network for each of some games."""
 
@@ -74,69 +65,6 @@ def stored_rows() -> dict[str, Rows]:
 def read_file(path: Path) -> dict[str, Row]:
     """The rows of a file by game; empty if there is no file."""
     return rows_of([json.loads(line) for _, line in read_lines(path)] if path.is_file() else [])
-
-
-def play_games(
-    policy: str, games: Sequence[tuple[Variant, Moves | None]], deals: str, path: Path, line: ProgressLine, *,
-    name: str,
-) -> Rows:  # fmt: skip
-    """Play deals of each game with a policy, and write a row for each to a file as JSON lines.
-
-    Games that the same policy has played on these deals are skipped.
-
-    Parameters
-    ----------
-    games
-        The games, and the action set of a policy that leaves it open.
-    name
-        Name of the policy in the rows.
-    """
-    order = [variant.name for variant in known_variants()]
-    rows = read_file(path)
-    for place, (variant, moves) in enumerate(games):
-        player = make_policy(policy, GameSpec(variant), moves=moves)
-        before = rows.get(variant.name)
-        if before is not None and (before.deals, before.fingerprint) == (deals, player.fingerprint):
-            continue
-        line.count(place, len(games), f"{name} {bar(place / len(games))} {variant.title}")
-        done = evaluate(player, variant, parse_deals(deals)).summary
-        low, high = done.cards_interval
-        rows[variant.name] = Row(
-            game=variant.name,
-            policy=name,
-            moves=player.moves or variant.moves,
-            fingerprint=player.fingerprint,
-            deals=deals,
-            played=done.games,
-            won=done.wins,
-            cards_home=round(done.cards_home / variant.cards, 4),
-            cards_interval=(round(low / variant.cards, 4), round(high / variant.cards, 4)),
-            truncated=round(done.truncated, 4),
-        )
-        kept = sorted(rows.values(), key=lambda row: order.index(row.game))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, json_lines(map(asdict, kept)))
-    line.close()
-    return rows
-
-
-def compare_family(config: TrainConfig, run: Path, *, quiet: bool) -> str:
-    """Evaluate the network of a run and the baselines on the games of its training; return the table."""
-    line = ProgressLine(quiet)
-    games = [(spec.variant, moves) for spec, moves in config.played_games]
-    deals = config.eval_deals or DEALS
-    rows = {
-        name: play_games(
-            str(run.absolute()) if name == NETWORK else name, games, deals,
-            run / "evaluation" / f"{name}.rows", line, name=name,
-        )
-        for name in POLICIES
-    }  # fmt: skip
-    names = [variant.name for variant, _ in games]
-    tables = means_table(rows, names), games_table(rows, names)
-    text = "\n\n".join((f"Deals {deals} of each game", *tables))
-    write_text(run / "evaluation.txt", text + "\n")
-    return text + warning_of(count_trained_on(config, run, deals))
 
 
 # --------------------------------------------------------------------------------------- tables

@@ -12,8 +12,8 @@ import torch as th
 from agents.config import TrainConfig, make_config
 from agents.learners.progress import Progress, Rates
 from agents.networks import NETWORKS
-from agents.results import compare as compare_module
-from agents.results.compare import affordable_deals, compare
+from agents.playing import comparison
+from agents.playing.comparison import affordable_deals, compare
 from agents.runs.folders import policy_name
 from agents.runs.models import save_model
 from solitaire_env.evaluation import read_games
@@ -85,8 +85,8 @@ def test_the_deals_of_a_comparison_fit_the_training_unless_they_are_given(
     minutes: float, given: str | None, deals: int, config: TrainConfig, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(compare_module, "FIRST", 3)
-    monkeypatch.setattr(compare_module, "STANDARD", range(8))
+    monkeypatch.setattr(comparison, "FIRST", 3)
+    monkeypatch.setattr(comparison, "STANDARD", range(8))
     write_model(config, tmp_path / "run")
     write_minutes(tmp_path / "run", minutes)
     table = compare(replace(config, eval_deals=given), tmp_path / "run", quiet=True)

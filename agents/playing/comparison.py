@@ -2,12 +2,11 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from agents.cluster import Cluster
 from agents.config import TrainConfig
-from agents.policies import make_policy
-from agents.results.on_cluster import play_on
+from agents.playing.games import play_games, play_policy
+from agents.results.by_game import NETWORK, POLICIES, games_table, means_table
 from agents.results.plots import read_curve
 from agents.results.stored import deals_text
 from agents.results.tables import summary_table
@@ -15,58 +14,18 @@ from agents.runs.config_files import load_config
 from agents.runs.folders import BASELINES, history_of, policy_name
 from solitaire_env import env_id
 from solitaire_env.benchmark import result, score, split_of
-from solitaire_env.evaluation import Evaluation, Game, Summary, evaluate, mcnemar
-from solitaire_env.evaluation.runner import NUM_ENVS, Runner
+from solitaire_env.evaluation import Evaluation, Game, Summary, mcnemar
 from solitaire_env.policies.linear import has_weights
-from solitaire_env.search.budget import Budget
 from solitaire_env.splits import STANDARD, parse_deals
 from solitaire_env.util.files import write_json, write_text
-from solitaire_env.util.progress import ProgressLine, bar
+from solitaire_env.util.progress import ProgressLine
 
 FIRST: Final = 50
 """Number of deals whose time says how many deals are played if a configuration names none."""
 TIME_SHARE: Final = 0.25
 """Share of the training's time in which the network may play them."""
-
-
-def play_policy(
-    name: str, config: TrainConfig, results: Path | None, line: ProgressLine, *, label: str | None = None,
-    transcripts: bool | Path = False, trust_model: bool = False, num_envs: int = NUM_ENVS,
-    prior: str = "shipped", budget: Budget | None = None, cluster: Cluster | None = None,
-) -> Evaluation:  # fmt: skip
-    """Evaluate a named policy on a configuration's game and deals, by default the standard ones. ``label`` is
-    its name in the results, ``prior`` and ``budget`` are for ``search``, ``cluster``, if given, plays the
-    games.
-    """
-    spec, moves = config.played_game
-    options: dict[str, Any] = {"moves": moves, "trust_model": trust_model, "prior": prior, "budget": budget}
-    policy = make_policy(name, spec, **options)
-    label = label or (Path(name).name if Path(name).exists() else name)
-
-    def progress(games: list[Game], total: int) -> None:
-        done = len(games)
-        line.count(
-            done,
-            total,
-            lambda: (
-                f"playing {label} {bar(done / max(total, 1))} {done} of {total} deals, "
-                f"{sum(game.won for game in games)} won"
-            ),
-        )
-
-    done = evaluate(
-        policy,
-        spec.variant,
-        STANDARD if config.eval_deals is None else parse_deals(config.eval_deals),
-        name=label,
-        results=results,
-        transcripts=transcripts,
-        progress=progress,
-        num_envs=num_envs,
-        play=Runner.play if cluster is None else play_on(cluster, name, spec, options),
-    )
-    line.close()
-    return done
+FAMILY_DEALS: Final = "0:20"
+"""Deals of each of many games if a configuration names none."""
 
 
 def best_game(evaluation: Evaluation) -> Game:
@@ -157,3 +116,22 @@ def warning_of(trained_on: int) -> str:
         f"\n\nWarning: {trained_on} of these deals were trained on, so the results do not show how well the "
         "policy plays deals that it has not seen."
     )
+
+
+def compare_family(config: TrainConfig, run: Path, *, quiet: bool) -> str:
+    """Evaluate the network of a run and the baselines on the games of its training; return the table."""
+    line = ProgressLine(quiet)
+    games = [(spec.variant, moves) for spec, moves in config.played_games]
+    deals = config.eval_deals or FAMILY_DEALS
+    rows = {
+        name: play_games(
+            str(run.absolute()) if name == NETWORK else name, games, deals,
+            run / "evaluation" / f"{name}.rows", line, name=name,
+        )
+        for name in POLICIES
+    }  # fmt: skip
+    names = [variant.name for variant, _ in games]
+    tables = means_table(rows, names), games_table(rows, names)
+    text = "\n\n".join((f"Deals {deals} of each game", *tables))
+    write_text(run / "evaluation.txt", text + "\n")
+    return text + warning_of(count_trained_on(config, run, deals))

@@ -1,8 +1,8 @@
 """Several games as one network sees them in training.
 
 Each game keeps its own observation and action numbers; an entry before the observation is the number of the
-game. The features of an observation are the same in every game (:mod:`agents.networks.family`), so a network
-depends on the features, not on the games.
+game. The features of an observation are the same in every game (:mod:`agents.networks.family_reader`), so a
+network depends on the features, not on the games.
 """
 
 from collections.abc import Sequence
