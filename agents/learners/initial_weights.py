@@ -32,7 +32,7 @@ def initialize(config: TrainConfig, policy: NetworkPolicy | HasNetwork) -> None:
     check_storable(config.network, policy.network)
     if isinstance(policy.network, MovesNetwork) and policy.network.reader.rollout_lookahead:
         assert isinstance(policy.spec, GameSpec)
-        policy.network.habit.copy_(th.from_numpy(weights_of(policy.spec)))
+        policy.network.lookahead_weights.copy_(th.from_numpy(weights_of(policy.spec)))
     if config.init_linear_temperature is not None:
         assert isinstance(policy.network, MovesNetwork)
         weights = weights_for("", stock=True) if config.is_family else load_linear(config.game).weights

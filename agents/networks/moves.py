@@ -15,6 +15,7 @@ from agents.networks.scores import Scores
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, MoveFeatures
+from solitaire_env.policies.network import LOOKAHEAD
 
 
 class MovesNetwork(FeaturesNetwork):
@@ -51,11 +52,8 @@ class MovesNetwork(FeaturesNetwork):
     ) -> None:  # fmt: skip
         super().__init__(spec, dig_out, relaxed_reachability, rollout_lookahead, bool(family))
         self.width = width
-        self.habit: th.Tensor
-        """Weights of the linear policy for rollout lookahead; part of the model, not trained. With zeros it
-        plays no moves."""
         if rollout_lookahead:
-            self.register_buffer("habit", th.zeros(NUM_MOVE))
+            self.register_buffer(LOOKAHEAD, th.zeros(NUM_MOVE))
         move, size = self.sizes
         self.read_move = nn.Linear(move, hidden[0])
         self.read_position = nn.Linear(size, hidden[0], bias=False)
@@ -67,9 +65,16 @@ class MovesNetwork(FeaturesNetwork):
         nn.init.zeros_(self.linear.weight)
         self.to_value = nn.Sequential(nn.Linear(size, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
 
+    @property
+    def lookahead_weights(self) -> th.Tensor:
+        """Weights of the linear policy for rollout lookahead; part of the model, not trained. With zeros it
+        plays no moves.
+        """
+        return self.get_buffer(LOOKAHEAD)
+
     def read_features(self, observations: Array, masks: Array) -> MoveFeatures:
         """The move features of games: observations int8 ``[n, size]``, masks ``[n, actions]``."""
-        weights = self.habit.double().cpu().numpy() if self.reader.rollout_lookahead else None
+        weights = self.lookahead_weights.double().cpu().numpy() if self.reader.rollout_lookahead else None
         return self.reader.read(observations, masks, weights)
 
     def score(self, observations: th.Tensor, masks: Array) -> Scores:

@@ -9,7 +9,7 @@ from safetensors.torch import save
 from agents.config import TrainConfig
 from agents.family_spec import FamilySpec
 from agents.networks import NETWORKS, Network
-from agents.networks.player import NetworkPlayer
+from agents.networks.player import TorchPlayer
 from solitaire_env import env_id
 from solitaire_env.core.spec import GameSpec, layout_hash
 from solitaire_env.core.variant import rules_to_dict
@@ -119,7 +119,7 @@ def _about_family(spec: FamilySpec, sizes: dict[str, Any]) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------ reading
 
 
-def load_model(folder: Path, game: GameSpec, name: str | None = None) -> NetworkPlayer:
+def load_model(folder: Path, game: GameSpec, name: str | None = None) -> TorchPlayer:
     """The policy of a model folder.
 
     Parameters
@@ -142,10 +142,10 @@ def load_weights(path: Path) -> dict[str, th.Tensor]:
     return {name: th.from_numpy(tensor) for name, tensor in read_tensors(path).items()}
 
 
-def _make_player(model: Model, name: str) -> NetworkPlayer:
+def _make_player(model: Model, name: str) -> TorchPlayer:
     """The policy in a model folder."""
     network, value = _make_network(model, model.spec)
-    return NetworkPlayer(
+    return TorchPlayer(
         network,
         model.spec,
         name,

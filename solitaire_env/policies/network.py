@@ -1,10 +1,11 @@
-"""A network of kind "moves" as a policy, without torch: a compiled forward pass in float64.
+"""Networks as policies, and the network of kind "moves" without torch: a compiled forward pass in float64.
 
 ``agents`` trains these networks; :mod:`solitaire_env.policies.model_files` reads them. Each row is computed
 separately, in a fixed order of additions, so that games played in parallel do not change it.
 """
 
 import hashlib
+from abc import abstractmethod
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
@@ -29,6 +30,8 @@ Floats = npt.NDArray[np.float64]
 
 KIND: Final = "moves"
 """The supported kind of network."""
+LOOKAHEAD: Final = "habit"
+"""Name in model files of the weights of the linear policy that the rollout lookahead follows."""
 ROWS: Final = 128
 """Number of moves scored at a time: few enough that the hidden rows stay in the processor's cache."""
 EPSILON: Final = 1e-5
@@ -87,57 +90,54 @@ class Weights(NamedTuple):
     """Weights of the linear policy that the rollout lookahead follows, ``[NUM_MOVE]``; unused without one."""
 
 
-class CompiledNetwork(Policy):
+class NetworkPlayer(Policy):
     """A network as a policy: it draws a legal action from its probabilities.
 
-    Always choosing the likeliest action would repeat moves that undo each other forever.
+    Always choosing the likeliest action would repeat moves that undo each other forever. A subclass computes
+    the network (:meth:`compute`, :meth:`value_of`, :meth:`values`) and has a fingerprint.
 
     Parameters
     ----------
-    model
-        From :func:`~solitaire_env.policies.model_files.read_model`.
+    spec
+        The game as the network sees it.
     name
         Name of the policy.
+    temperature
+        Of a network whose scores are values of moves: they are divided by it, and the value of a position is
+        the highest of them. None if scores are logits.
+    safe_autoplay
+        Whether safe autoplay (:mod:`solitaire_env.move_features.autoplay`) is played first, so that the
+        network chooses only where there is none.
     seed
         Seed of the random numbers if the caller passes none.
-
-    Raises
-    ------
-    ValueError
-        If the weights do not fit a network "moves" with the model's sizes.
     """
 
     stochastic = True
 
-    def __init__(self, model: Model, name: str, seed: int = 0) -> None:
-        sizes = _read_sizes(model)
+    def __init__(
+        self, spec: GameSpec, name: str, *, temperature: float | None = None, safe_autoplay: bool = False,
+        seed: int = 0,
+    ) -> None:  # fmt: skip
+        self.spec = spec
         self.name = name
-        self.moves = model.spec.variant.moves
-        self.observation = model.spec.settings.observation
-        self.information = model.spec.settings.information
-        self.temperature = model.temperature
-        try:
-            self.reader = MoveReader(
-                model.spec, sizes.dig_out, sizes.relaxed_reachability, sizes.rollout_lookahead,
-                bool(sizes.family),
-            )  # fmt: skip
-        except ValueError as error:
-            raise model.wrong_sizes(error) from None
-        self._rules = model.spec.rules
-        self._game = model.spec.variant.name
-        self._widths = model.spec.observation_size, model.spec.num_actions
-        self.safe_autoplay = model.safe_autoplay
-        self._weights = _lay_out(model, weight_shapes(sizes, *self.reader.sizes), len(sizes.hidden))
+        self.moves = spec.variant.moves
+        self.observation = spec.settings.observation
+        self.information = spec.settings.information
+        self.temperature = temperature
+        self.safe_autoplay = safe_autoplay
+        self._rules = spec.rules
         self._random = np.random.Generator(np.random.PCG64(seed))
-        self._fingerprint = _fingerprint(model)
-        self.weights_fingerprint = hash_weights(model.weights)
-        """A hash of the weights alone, see :func:`~solitaire_env.policies.model_files.hash_weights`."""
         self._explained: tuple[Array, Array, Explanation] | None = None
 
-    @property
-    def fingerprint(self) -> str:
-        """A hash of the weights and of how they are used, sixteen hexadecimal digits."""
-        return self._fingerprint
+    @abstractmethod
+    def compute(self, observations: Array, masks: Array) -> tuple[Floats, Floats, Floats]:
+        """The probabilities of the actions ``[n, actions]``, the highest score of a move ``[n]``, and the
+        features that the value is read from ``[n, features]``.
+        """
+
+    @abstractmethod
+    def value_of(self, features: Floats) -> Floats | None:
+        """The expected returns ``[n]`` from the value's features; None without a value head."""
 
     def __call__(
         self, observations: Array, masks: Array, *, uniforms: Array | None = None, games: Array | None = None
@@ -150,7 +150,7 @@ class CompiledNetwork(Policy):
             kept = self._keep(observations, masks)
             [several] = np.nonzero(np.count_nonzero(kept, axis=1) > 1)
             probabilities = kept.astype(np.float64)
-            probabilities[several], _, _ = self._choose(observations[several], kept[several])
+            probabilities[several], _, _ = self.compute(observations[several], kept[several])
         return draw(probabilities, self._random.random(len(masks)) if uniforms is None else uniforms)
 
     def explain(self, observations: Array, masks: Array) -> Explanation:
@@ -161,33 +161,20 @@ class CompiledNetwork(Policy):
         self._check_widths(observations, masks)
         explanation = self._stored(observations, masks)
         if explanation[0] is None:
-            kept = self._keep(observations, masks)
-            probabilities, highest, positions = self._choose(observations, kept)
-            values = highest if self.temperature is not None else self._values(positions)
+            probabilities, highest, features = self.compute(observations, self._keep(observations, masks))
+            values = highest if self.temperature is not None else self.value_of(features)
             explanation = probabilities, values
             self._explained = observations.copy(), masks.copy(), explanation
         return explanation
 
-    def values(self, observations: Array) -> Array | None:
-        """The expected returns ``[n]`` of positions, without probabilities; None if the head was not kept."""
-        if self._weights.value_head is None:
-            return None
-        found = np.empty(len(observations))
-
-        def read(part: slice) -> None:
-            seen = self.reader.read_positions(observations[part], self._weights.lookahead)
-            found[part] = self._values(seen.astype(np.float64))
-
-        run_parts(read, list(split_evenly(len(found), SMALLEST_PART)))
-        return found
-
     def _check_widths(self, observations: Array, masks: Array) -> None:
         """Raise an error for arrays of another game, or of another action set of this one."""
         given = observations.shape[-1], masks.shape[-1]
-        if given != self._widths:
+        allowed = self.spec.observation_size, self.spec.num_actions
+        if given != allowed:
             raise ValueError(
                 f"observations have {given[0]} entries and masks {given[1]} actions, allowed for "
-                f"{self._game} as this policy sees it: {self._widths[0]} and {self._widths[1]}"
+                f"{self.spec.variant.name} as this policy sees it: {allowed[0]} and {allowed[1]}"
             )
 
     def _stored(self, observations: Array, masks: Array) -> Explanation:
@@ -205,23 +192,75 @@ class CompiledNetwork(Policy):
             return masks
         return keep_safe_moves(masks, autoplay_safe_moves(self._rules, observations, masks))
 
-    def _choose(self, observations: Array, masks: Array) -> tuple[Floats, Floats, Floats]:
-        """The probabilities of the actions ``[n, actions]``, the highest score of a move ``[n]``, and the
-        features of the positions ``[n, features]``; computed in parts on several threads.
-        """
+
+class CompiledNetwork(NetworkPlayer):
+    """A network of kind "moves" as a policy, without torch.
+
+    Parameters
+    ----------
+    model
+        From :func:`~solitaire_env.policies.model_files.read_model`.
+    name
+        Name of the policy.
+    seed
+        Seed of the random numbers if the caller passes none.
+
+    Raises
+    ------
+    ValueError
+        If the weights do not fit a network "moves" with the model's sizes.
+    """
+
+    def __init__(self, model: Model, name: str, seed: int = 0) -> None:
+        super().__init__(
+            model.spec, name, temperature=model.temperature, safe_autoplay=model.safe_autoplay, seed=seed
+        )
+        sizes = _read_sizes(model)
+        try:
+            self.reader = MoveReader(
+                model.spec, sizes.dig_out, sizes.relaxed_reachability, sizes.rollout_lookahead,
+                bool(sizes.family),
+            )  # fmt: skip
+        except ValueError as error:
+            raise model.wrong_sizes(error) from None
+        self._weights = _lay_out(model, weight_shapes(sizes, *self.reader.sizes), len(sizes.hidden))
+        self._fingerprint = _fingerprint(model)
+        self.weights_fingerprint = hash_weights(model.weights)
+        """A hash of the weights alone, see :func:`~solitaire_env.policies.model_files.hash_weights`."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the weights and of how they are used, sixteen hexadecimal digits."""
+        return self._fingerprint
+
+    def values(self, observations: Array) -> Array | None:
+        """The expected returns ``[n]`` of positions, without probabilities; None if the head was not kept."""
+        if self._weights.value_head is None:
+            return None
+        found = np.empty(len(observations))
+
+        def read(part: slice) -> None:
+            seen = self.reader.read_positions(observations[part], self._weights.lookahead)
+            found[part] = self.value_of(seen.astype(np.float64))
+
+        run_parts(read, list(split_evenly(len(found), SMALLEST_PART)))
+        return found
+
+    def compute(self, observations: Array, masks: Array) -> tuple[Floats, Floats, Floats]:
+        """See :class:`NetworkPlayer`; computed in parts on several threads."""
         n = len(masks)
         probabilities, highest = np.zeros(masks.shape), np.full(n, -np.inf)
         positions = np.empty((n, self.reader.sizes[1]))
 
-        def choose(part: slice) -> None:
-            self._choose_part(
+        def compute(part: slice) -> None:
+            self._compute_part(
                 observations[part], masks[part], probabilities[part], highest[part], positions[part]
             )
 
-        run_parts(choose, list(split_evenly(n, SMALLEST_PART)))
+        run_parts(compute, list(split_evenly(n, SMALLEST_PART)))
         return probabilities, highest, positions
 
-    def _choose_part(
+    def _compute_part(
         self, observations: Array, masks: Array, probabilities: Floats, highest: Floats, positions: Floats
     ) -> None:
         """Write the network's output for some games."""
@@ -253,13 +292,13 @@ class CompiledNetwork(Policy):
             _normalize(rows, norm)
         _weigh(rows, w.head, moves, w.linear, scores)
 
-    def _values(self, rows: Floats) -> Floats | None:
+    def value_of(self, features: Floats) -> Floats | None:
         """The expected returns ``[n]`` from the positions' features; None if the head was not kept."""
         if self._weights.value_head is None:
             return None
         for layer in self._weights.value:
-            rows = np.maximum(_apply(layer, rows), 0.0)
-        return _apply(self._weights.value_head, rows)[:, 0]
+            features = np.maximum(_apply(layer, features), 0.0)
+        return _apply(self._weights.value_head, features)[:, 0]
 
 
 def load_network(folder: Path, spec: GameSpec, name: str | None = None) -> CompiledNetwork:
@@ -337,7 +376,7 @@ def weight_shapes(sizes: Sizes, move: int, position: int) -> dict[str, tuple[int
     for n, size in enumerate(hidden):
         shapes |= {f"norms.{n}.weight": (size,), f"norms.{n}.bias": (size,)}
     if sizes.rollout_lookahead:
-        shapes["habit"] = (NUM_MOVE,)
+        shapes[LOOKAHEAD] = (NUM_MOVE,)
     return shapes
 
 
@@ -373,7 +412,7 @@ def _lay_out(model: Model, shapes: dict[str, tuple[int, ...]], layers: int) -> W
         linear=wide["linear.weight"][0],
         value=(layer("to_value.0"), layer("to_value.2")),
         value_head=layer(VALUE.rstrip(".")) if f"{VALUE}bias" in wide else None,
-        lookahead=wide.get("habit", np.zeros(NUM_MOVE)),
+        lookahead=wide.get(LOOKAHEAD, np.zeros(NUM_MOVE)),
     )
 
 

@@ -13,7 +13,7 @@ import pytest
 import torch as th
 
 from agents.networks import MovesNetwork
-from agents.networks.player import NetworkPlayer
+from agents.networks.player import TorchPlayer
 from agents.runs.models import load_model
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.cards import DOWN
@@ -209,7 +209,7 @@ def untrained(name: str) -> Searcher:
     """A search player with a small random network."""
     spec = GameSpec(get_variant(name))
     th.manual_seed(0)
-    player = NetworkPlayer(MovesNetwork(spec, hidden=(8,), width=8, dig_out=1, family=1), spec, "untrained")
+    player = TorchPlayer(MovesNetwork(spec, hidden=(8,), width=8, dig_out=1, family=1), spec, "untrained")
     return Searcher(spec.variant, player, Budget(simulations=4, candidates=2, nodes=200))
 
 

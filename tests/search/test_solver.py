@@ -14,7 +14,7 @@ import torch as th
 
 from agents import solve
 from agents.networks import MovesNetwork
-from agents.networks.player import NetworkPlayer
+from agents.networks.player import TorchPlayer
 from agents.results import solver_results
 from agents.solve import check_line
 from solitaire_env import SolitaireEnv
@@ -232,7 +232,7 @@ def test_beam_search_proves_only_unwinnable_deals(name: str) -> None:
     variant = PACKS[name]
     spec = GameSpec(variant)
     network = MovesNetwork(spec)
-    player = NetworkPlayer(network, spec, "untrained", value=th.nn.Linear(network.width, 1))
+    player = TorchPlayer(network, spec, "untrained", value=th.nn.Linear(network.width, 1))
     values = PositionValues(variant, player)
     batch = Batch(GameSpec(variant), 1)
     env = SolitaireEnv(variant)
@@ -272,7 +272,7 @@ def test_networks_that_beam_search_cannot_use_are_refused(refuses: Refuses) -> N
     player = shipped("busy-aces")
     refuses(lambda: Solver(get_variant("forty-bandits"), network=player), "supermove", "sequence")
     spec = GameSpec(get_variant("busy-aces")).seen(moves="supermove")
-    headless = NetworkPlayer(MovesNetwork(spec), spec, "headless")
+    headless = TorchPlayer(MovesNetwork(spec), spec, "headless")
     refuses(lambda: Solver(get_variant("busy-aces"), network=headless), "no value head")
 
 

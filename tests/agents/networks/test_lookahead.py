@@ -38,4 +38,4 @@ def test_lookahead_follows_the_linear_policy_in_training(learner: str) -> None:
     assert weights.abs().sum() > 0
     model.learn(8 * 16)
     kept = model.average.module if isinstance(model, PQN) else model.policy.network
-    assert isinstance(kept, MovesNetwork) and (kept.habit == weights).all()
+    assert isinstance(kept, MovesNetwork) and (kept.lookahead_weights == weights).all()

@@ -17,7 +17,7 @@ import torch as th
 from sb3_contrib import MaskablePPO
 
 from agents.networks import NETWORKS
-from agents.networks.player import NetworkPlayer
+from agents.networks.player import TorchPlayer
 from agents.policies import load_folder, make_policy
 from agents.runs.models import load_model, save_model
 from solitaire_env import get_variant
@@ -73,7 +73,7 @@ def test_a_loaded_model_plays_the_same(tmp_path: Path, kind: str) -> None:
     assert loaded.network.state_dict().keys() == weights.keys()
     for name, tensor in loaded.network.state_dict().items():
         assert (tensor == weights[name]).all() and tensor.dtype == th.float64
-    before = NetworkPlayer(network, SPEC, "model")
+    before = TorchPlayer(network, SPEC, "model")
     games = [play(player) for player in (before, loaded)]
     assert games[0] == games[1]
 
