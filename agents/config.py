@@ -25,11 +25,12 @@ from solitaire_env.splits import chosen_deals, parse_deals
 from solitaire_env.util.messages import shown
 
 RESUMABLE: Final = (
-    "minutes", "total_steps", "device", "threads", "checkpoint_minutes", "held_out_deals", "eval_deals",
+    "minutes", "total_steps", "device", "threads", "checkpoint_minutes", "selection_deals", "eval_deals",
     "wandb",
 )  # fmt: skip
 """Keys that a resumed training may change. The others describe what the run is, from its beginning."""
-
+OLD_KEYS: Final = {"held_out_deals": "selection_deals"}
+"""Earlier names of keys, in configurations that are stored."""
 
 Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -137,7 +138,7 @@ class TrainConfig:
     torch threads)."""
     checkpoint_minutes: Positive = 1.0
     """Minutes between checkpoints."""
-    held_out_deals: str | None = "20000:20500"
+    selection_deals: str | None = "20000:20500"
     """Deals for choosing the best network of the second half of the training; null: keep the last network."""
     eval_deals: str | None = None
     """Deals of the comparison at the end; null: as many of 0:1000, from the first, as the network plays in a
@@ -165,7 +166,7 @@ class TrainConfig:
         for error in _conflicts(self):
             raise ValueError(error)
         self.variants  # noqa: B018 - refuses unknown ids and impossible rules
-        for deals in (self.eval_deals, self.held_out_deals):
+        for deals in (self.eval_deals, self.selection_deals):
             if deals is not None:
                 parse_deals(deals)
         self.chosen_deals  # noqa: B018 - refuses reserved deals
@@ -354,7 +355,8 @@ _ADAPTER = TypeAdapter(TrainConfig)
 
 
 def make_config(values: dict[str, Any], where: str) -> TrainConfig:
-    """A validated configuration; errors name the source of the values."""
+    """A validated configuration; errors name the source of the values. :data:`OLD_KEYS` are read too."""
+    values = {new if (new := OLD_KEYS.get(key)) and new not in values else key: values[key] for key in values}
     try:
         return _ADAPTER.validate_python(values)
     except ValidationError as error:

@@ -64,7 +64,7 @@ def main(args: Args) -> None:
     """Train and evaluate."""
     config = TrainConfig(
         env="busy-aces", moves="supermove", network="own_network:MoveSet",
-        minutes=None, total_steps=args.steps, num_envs=128, n_steps=32, batch_size=512, held_out_deals=None,
+        minutes=None, total_steps=args.steps, num_envs=128, n_steps=32, batch_size=512, selection_deals=None,
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder)

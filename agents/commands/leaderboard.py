@@ -241,7 +241,7 @@ def replay(a: Replay) -> int:
     """Play stored games again, and print whether they are equal."""
     group, name = stored.check_entry(a.table, a.entry)
     name = "search" if a.table == "search" else name
-    rows = {row.deal: row for row in stored.read_games(a.table, a.entry)}
+    rows = {row.deal: row for row in stored.games_of(a.table, a.entry)}
     if not rows:
         raise ValueError(f"the table {a.table} has no entry {a.entry}")
     deals = a.deals or stored.deals_text(list(rows))

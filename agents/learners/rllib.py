@@ -46,8 +46,8 @@ CHECKPOINT: Final = "rllib"
 PROGRESS: Final = "progress.json"
 """File of that folder: steps, seconds and games of the training."""
 ENV: Final = "solitaire"
-PATIENCE: Final = 600.0
-"""Seconds that an env runner may take for a rollout; its first one may build the kernels."""
+ROLLOUT_TIMEOUT_S: Final = 600.0
+"""Maximum number of seconds of an env runner's rollout; the first one may build the kernels."""
 MASKED: Final = -1e8
 """Logit of an action that is not legal."""
 
@@ -225,7 +225,7 @@ def make_algorithm(config: TrainConfig, weights: Weights, runners: int, learners
         .environment(ENV, disable_env_checking=True)
         .env_runners(
             num_env_runners=runners, num_envs_per_env_runner=games, rollout_fragment_length=config.n_steps,
-            gym_env_vectorize_mode="vector_entry_point", sample_timeout_s=PATIENCE,
+            gym_env_vectorize_mode="vector_entry_point", sample_timeout_s=ROLLOUT_TIMEOUT_S,
         )
         .learners(num_learners=learners)
         .training(

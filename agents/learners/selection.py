@@ -1,4 +1,4 @@
-"""Selects the network of a training that wins most on held-out deals.
+"""Selects the network of a training that wins most on the selection deals.
 
 The last network of a training is not always the best one. In the second half of the training, networks are
 evaluated on the same deals, which no report uses.
@@ -20,7 +20,7 @@ from solitaire_env.util.files import write_text
 
 SHARES: Final = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Shares of the training after which the network is evaluated."""
-HELD_OUT: Final = "held_out.csv"
+CURVE: Final = "selection.csv"
 """File of a run folder, one row per evaluation: steps, deals won, mean cards home, over all games."""
 BEST: Final = "best"
 """Folder of a run with the best network until now."""
@@ -48,12 +48,12 @@ class Selection:
         self.config = config
         self.run = run
         self.save = save
-        self.deals = parse_deals(config.held_out_deals) if config.held_out_deals else []
+        self.deals = parse_deals(config.selection_deals) if config.selection_deals else []
         self.best: tuple[int, float] | None = None
         """Wins and cards home of the best network until now."""
         self.last_share = 0.0
-        if (run / HELD_OUT).exists() and (run / BEST).is_dir():
-            with (run / HELD_OUT).open(encoding="utf-8", newline="") as file:
+        if (run / CURVE).exists() and (run / BEST).is_dir():
+            with (run / CURVE).open(encoding="utf-8", newline="") as file:
                 rows = list(csv.DictReader(file))
             self.best = max((int(row["won"]), float(row["cards_home"])) for row in rows)
 
@@ -72,7 +72,7 @@ class Selection:
         folder = self.run / "candidate"
         self.save(folder)
         score = self._play(folder)
-        path = self.run / HELD_OUT
+        path = self.run / CURVE
         old = path.read_text(encoding="utf-8") if path.exists() else "steps,won,cards_home\n"
         if self.best is None or score > self.best:
             self.best = score
@@ -83,7 +83,7 @@ class Selection:
         write_text(path, f"{old}{steps},{score[0]},{score[1]:.3f}\n")
 
     def _play(self, folder: Path) -> tuple[int, float]:
-        """Play the held-out deals of each game with a network, on all cores, while other training processes
+        """Play the selection deals of each game with a network, on all cores, while other training processes
         wait. Returns games won, and mean cards home.
         """
         threads = get_num_threads()

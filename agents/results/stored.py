@@ -218,7 +218,7 @@ def check_games(table: Table, name: str, games: Sequence[Game]) -> None:
             )
 
 
-def read_games(table: Table, entry: str) -> list[Game]:
+def games_of(table: Table, entry: str) -> list[Game]:
     """The games of an entry; empty if there is none."""
     return [Game(**row) for row in read_rows(table).get(entry, ())]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agents.commands.options import parse_options
-from agents.config import TrainConfig, make_config
+from agents.config import OLD_KEYS, TrainConfig, make_config
 from agents.results.stored import read_abouts
 from agents.runs.config_files import dump_config, load_config
 from agents.train import Arguments
@@ -43,6 +43,15 @@ def test_values_are_converted(tmp_path: Path) -> None:
     config = load_config(written(tmp_path, text))
     assert (config.learning_rate, config.minutes, config.total_steps, config.hidden) == (6e-4, None, 4096, [])
     assert config.variant == get_variant("busy-aces").with_rules(build="any suit")
+
+
+def test_keys_are_read_by_their_earlier_names_too(tmp_path: Path, refuses: Refuses) -> None:
+    assert {*OLD_KEYS.values()} <= {*TrainConfig.__dataclass_fields__}
+    for old, new in OLD_KEYS.items():
+        config = load_config(written(tmp_path, f"busy-aces: {{{old}: '7:9'}}"))
+        assert getattr(config, new) == "7:9" and old not in dump_config(config)
+        both = written(tmp_path, f"busy-aces: {{{old}: '7:9', {new}: '8:9'}}")
+        refuses(lambda path=both: load_config(path), f"unknown key '{old}'", new)
 
 
 def test_stored_configurations_load() -> None:

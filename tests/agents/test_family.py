@@ -31,7 +31,7 @@ GAMES = ["klondike", "freecell", "busy-aces"]
 VALUES: dict[str, Any] = {
     "games": GAMES, "moves": "supermove", "minutes": None, "total_steps": 1000, "width": 8,
     "hidden": [8, 4], "num_envs": 24, "n_steps": 32, "batch_size": 128, "threads": 1, "stall_limit": 10,
-    "held_out_deals": "20000:20001", "eval_deals": "0:2",
+    "selection_deals": "20000:20001", "eval_deals": "0:2",
 }  # fmt: skip
 FAMILY = "Solitaire/Family-v0"
 
@@ -115,7 +115,7 @@ def test_training_evaluates_the_network_on_each_game(trained: tuple[Path, str]) 
     run, out = trained
     for word in ("Klondike", "FreeCell", "Busy Aces", "network", "greedy", "random"):
         assert word in out
-    assert (run / "held_out.csv").is_file() and (run / "curve.csv").is_file()
+    assert (run / "selection.csv").is_file() and (run / "curve.csv").is_file()
     card = json.loads((run / "model" / "model.json").read_text())
     assert (card["env"], card["games"], card["moves"]) == (FAMILY, GAMES, "supermove")
     rows = read_file(run / "evaluation" / "network.rows")

@@ -15,7 +15,7 @@ from tests.test_docs import write_files
 ROOT = Path(__file__).parents[2]
 GAME = "my_games:Solitaire/TwoColors-v0"
 TINY = """{minutes: null, total_steps: 512, width: 8, num_envs: 8, n_steps: 32, batch_size: 64, threads: 1,
-  stall_limit: 10, held_out_deals: null, eval_deals: '660'}
+  stall_limit: 10, selection_deals: null, eval_deals: '660'}
 """
 
 

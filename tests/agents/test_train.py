@@ -64,7 +64,7 @@ VALUES: dict[str, Any] = {
     "batch_size": 64,
     "threads": 1,
     "stall_limit": 10,
-    "held_out_deals": None,
+    "selection_deals": None,
     "eval_deals": SHORT_GAMES,
 }
 
@@ -305,7 +305,7 @@ def test_a_resumed_run_can_change_its_budget_and_machine(tmp_path: Path) -> None
     (tmp_path / "config.yaml").write_text(dump_config(config))
     changes = {
         "minutes": 3.0, "total_steps": 9, "device": "auto", "threads": 2, "checkpoint_minutes": 2.0,
-        "held_out_deals": "0:2", "eval_deals": "5", "wandb": "solitaire",
+        "selection_deals": "0:2", "eval_deals": "5", "wandb": "solitaire",
     }  # fmt: skip
     options = [
         word for name, value in changes.items() for word in (f"--{name.replace('_', '-')}", str(value))

@@ -27,7 +27,7 @@ Solitaire/BusyAces-v0:
   width: 8
   dig_out: 1
   init_linear_temperature: 0.5
-  held_out_deals: null
+  selection_deals: null
   eval_deals: "0:20"
 """
 

@@ -21,7 +21,7 @@ from tests.agents.test_train import SHORT_GAMES
 
 TINY: dict[str, Any] = {
     "moves": "supermove", "init_linear_temperature": 0.5, "minutes": None, "total_steps": 512,
-    "hidden": [8, 4], "held_out_deals": None,
+    "hidden": [8, 4], "selection_deals": None,
     "width": 8, "num_envs": 8, "n_steps": 32, "batch_size": 64, "threads": 1, "stall_limit": 10,
     "eval_deals": SHORT_GAMES,
 }  # fmt: skip

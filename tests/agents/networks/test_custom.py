@@ -92,7 +92,7 @@ class Counting(OfMoves):
 
 CONFIG = TrainConfig(
     env="busy-aces", moves="supermove", minutes=None, total_steps=512, num_envs=8, n_steps=16, batch_size=64,
-    threads=1, held_out_deals=None,
+    threads=1, selection_deals=None,
 )  # fmt: skip
 
 
