@@ -1,7 +1,7 @@
-"""The loop of playing and learning, which PPO, PQN and rollout learning share.
+"""The loop of playing and learning, which PPO, PQN and learning from playouts share.
 
 Each update plays ``n_steps`` of all games and caches the features of their positions; then ``n_epochs``
-passes over minibatches learn from them. Each minibatch is shared by the processes of a team.
+passes over minibatches learn from them. Each minibatch is shared by the processes of a group.
 """
 
 from abc import abstractmethod
@@ -17,7 +17,7 @@ from stable_baselines3.common.type_aliases import MaybeCallback
 
 from agents.config import TrainConfig
 from agents.learners.parallel import make_minibatches, set_gradients
-from agents.learners.team import Team
+from agents.learners.process_group import ProcessGroup
 from agents.learners.training_env import TrainingEnv
 from agents.networks.feature_cache import Rows
 from agents.networks.sb3_policy import NetworkPolicy
@@ -26,7 +26,7 @@ from agents.networks.scores import Scores
 Array = npt.NDArray[Any]
 
 
-class Played(NamedTuple):
+class Rollout(NamedTuple):
     """The steps of a rollout."""
 
     actions: Rows
@@ -36,10 +36,10 @@ class Played(NamedTuple):
     ended: npt.NDArray[np.bool_]
     """``[steps, games]``."""
     kept: list[Any]
-    """For each step, what :meth:`TeamLearner.act` returned besides the actions."""
+    """For each step, what :meth:`Learner.act` returned besides the actions."""
 
 
-class TeamLearner(BaseAlgorithm):
+class Learner(BaseAlgorithm):
     """A learner whose processes train together, with SB3's callbacks and loggers.
 
     Parameters
@@ -48,26 +48,26 @@ class TeamLearner(BaseAlgorithm):
         The configuration.
     env
         This process's games.
-    team
-        The processes; ``team.share`` is the completed share of the training, 0 to 1.
+    group
+        The processes; ``group.share`` is the completed share of the training, 0 to 1.
     """
 
     policy: NetworkPolicy
     env: TrainingEnv
 
-    def __init__(self, config: TrainConfig, env: TrainingEnv, team: Team) -> None:
+    def __init__(self, config: TrainConfig, env: TrainingEnv, group: ProcessGroup) -> None:
         super().__init__(
-            NetworkPolicy, env, lambda _: config.rate_at(team.share), seed=config.seed, device=config.device,
+            NetworkPolicy, env, lambda _: config.rate_at(group.share), seed=config.seed, device=config.device,
             policy_kwargs=policy_arguments(config, env), support_multi_env=True,
         )  # fmt: skip
         self.config = config
-        self.team = team
+        self.group = group
         self._setup_model()
 
     def _setup_model(self) -> None:
         self._setup_lr_schedule()
         self.set_random_seed(self.seed)
-        self.random = np.random.default_rng([self.seed or 0, self.team.rank])
+        self.random = np.random.default_rng([self.seed or 0, self.group.rank])
         self.policy = NetworkPolicy(
             self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs
         ).to(self.device)
@@ -78,7 +78,7 @@ class TeamLearner(BaseAlgorithm):
     def learn(
         self, total_timesteps: int, callback: MaybeCallback = None, log_interval: int = 1,
         tb_log_name: str = "run", reset_num_timesteps: bool = True, progress_bar: bool = False,
-    ) -> "TeamLearner":  # fmt: skip
+    ) -> "Learner":  # fmt: skip
         """Play and learn until the callback ends it, or for ``total_timesteps`` steps of all games."""
         total, callback = self._setup_learn(
             total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar
@@ -86,11 +86,11 @@ class TeamLearner(BaseAlgorithm):
         self.begin()
         callback.on_training_start(locals(), globals())
         while self.num_timesteps < total:
-            played = self.play(callback)
-            if played is None:
+            rollout = self.play(callback)
+            if rollout is None:
                 break
             self._update_learning_rate(self.policy.optimizer)
-            self.train(played)
+            self.train(rollout)
             self.logger.dump(self.num_timesteps)
         callback.on_training_end()
         return self
@@ -100,27 +100,29 @@ class TeamLearner(BaseAlgorithm):
         self.cache: Any = self.policy.network.make_cache()
         self.seen = np.asarray(self._last_obs)
 
-    def play(self, callback: Any) -> Played | None:
+    def play(self, callback: Any) -> Rollout | None:
         """Play ``n_steps`` of all games; None when the callback ends the training."""
         self.cache.clear()
         before = self.num_timesteps
         callback.on_rollout_start()
         shape = (self.config.n_steps, self.env.num_envs)
-        played = Played(np.empty(shape, np.int64), np.empty(shape, np.float32), np.empty(shape, np.bool_), [])
+        rollout = Rollout(
+            np.empty(shape, np.int64), np.empty(shape, np.float32), np.empty(shape, np.bool_), []
+        )
         for t in range(self.config.n_steps):
-            played.actions[t], kept = self.act()
-            played.kept.append(kept)
-            observations, played.rewards[t], dones, infos = self.env.step(played.actions[t])
-            played.ended[t] = dones
+            rollout.actions[t], kept = self.act()
+            rollout.kept.append(kept)
+            observations, rollout.rewards[t], dones, infos = self.env.step(rollout.actions[t])
+            rollout.ended[t] = dones
             self.seen = np.asarray(observations)
             self.num_timesteps += self.env.steps
             callback.update_locals({"dones": dones, "infos": infos})
             if not callback.on_step():
                 return None
         # Until now, only the steps of this process are counted.
-        self.num_timesteps = before + int(self.team.sum([self.num_timesteps - before])[0])
+        self.num_timesteps = before + int(self.group.sum([self.num_timesteps - before])[0])
         callback.on_rollout_end()
-        return played
+        return rollout
 
     def see(self) -> tuple[Rows, Scores]:
         """Cache the current positions, and score their moves: their numbers in the cache, and the scores."""
@@ -146,9 +148,9 @@ class TeamLearner(BaseAlgorithm):
         """
         logged = []
         for _ in range(self.config.n_epochs):
-            parts, size = make_minibatches(self.team, positions, self.config.batch_size, self.random)
+            parts, size = make_minibatches(self.group, positions, self.config.batch_size, self.random)
             for rows in parts if size else []:
-                logged.append(set_gradients(self.team, parameters, partial(loss_of, n=size), rows))
+                logged.append(set_gradients(self.group, parameters, partial(loss_of, n=size), rows))
                 self.policy.optimizer.step()
                 self.end_minibatch()
         return np.array(logged)
@@ -161,7 +163,7 @@ class TeamLearner(BaseAlgorithm):
         """Choose a move in each current position, ``[games]``; the second result is kept for learning."""
 
     @abstractmethod
-    def train(self, played: Played, /) -> None:
+    def train(self, rollout: Rollout, /) -> None:
         """Learn from a rollout."""
 
 

@@ -1,4 +1,4 @@
-"""Minibatches and their gradients, over all processes of a team."""
+"""Minibatches and their gradients, over all processes of a group."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import torch as th
 
-from agents.learners.team import Team
+from agents.learners.process_group import ProcessGroup
 from agents.networks.feature_cache import Rows
 
 PART: Final = 512
@@ -17,7 +17,7 @@ MAX_GRAD_NORM: Final = 1.0
 
 
 def make_minibatches(
-    team: Team, positions: int, batch_size: int, random: np.random.Generator
+    group: ProcessGroup, positions: int, batch_size: int, random: np.random.Generator
 ) -> tuple[list[Rows], float]:
     """This process's part of the minibatches of a pass, and the number of positions of a whole minibatch.
 
@@ -28,13 +28,13 @@ def make_minibatches(
     batch_size
         Of all processes together.
     """
-    total = float(team.sum([positions])[0])
+    total = float(group.sum([positions])[0])
     count = max(1, -int(-total // batch_size))
     return np.array_split(random.permutation(positions), count), total / count
 
 
 def set_gradients(
-    team: Team,
+    group: ProcessGroup,
     parameters: Sequence[th.nn.Parameter],
     loss_of: Callable[[Rows], tuple[th.Tensor, th.Tensor]],
     rows: Rows,
@@ -63,8 +63,8 @@ def set_gradients(
         sums.append(th.cat([gradients[k].flatten() for k in given]))
         logged.append(numbers.detach())
     flat, numbers = th.stack(sums).sum(0), th.stack(logged).sum(0)
-    if team.size > 1:
-        total = team.sum(np.concatenate((flat.cpu().numpy(), numbers.cpu().numpy())))
+    if group.size > 1:
+        total = group.sum(np.concatenate((flat.cpu().numpy(), numbers.cpu().numpy())))
         flat = th.from_numpy(total[: len(flat)].astype(np.float32))
         numbers = th.from_numpy(total[len(flat) :])
     flat *= max_norm / flat.norm().clamp(min=max_norm)

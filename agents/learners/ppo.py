@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import torch as th
 
-from agents.learners.base import Played, TeamLearner
+from agents.learners.base import Learner, Rollout
 from agents.networks.feature_cache import Rows
 
 Floats = npt.NDArray[np.float32]
@@ -28,22 +28,22 @@ class Targets(NamedTuple):
 
 
 def estimate_advantages(
-    played: Played, values: Floats, last: Floats, gamma: float, gae_lambda: float
+    rollout: Rollout, values: Floats, last: Floats, gamma: float, gae_lambda: float
 ) -> Floats:
     """Generalized advantage estimates, ``[steps, games]``; ``values`` are those of the positions before each
     step, and ``last`` ``[games]`` those at the end.
     """
-    advantages = np.empty_like(played.rewards)
+    advantages = np.empty_like(rollout.rewards)
     after, trace = last, np.zeros_like(last)
     for t in reversed(range(len(advantages))):
-        goes_on = ~played.ended[t]
-        delta = played.rewards[t] + gamma * goes_on * after - values[t]
+        goes_on = ~rollout.ended[t]
+        delta = rollout.rewards[t] + gamma * goes_on * after - values[t]
         advantages[t] = trace = delta + gamma * gae_lambda * goes_on * trace
         after = values[t]
     return advantages
 
 
-class PPO(TeamLearner):
+class PPO(Learner):
     """See the module."""
 
     def act(self) -> tuple[Rows, tuple[Floats, Floats]]:
@@ -56,12 +56,12 @@ class PPO(TeamLearner):
             values = self.policy.value_net(seen.features)[:, 0]
             return actions.cpu().numpy(), (logs.cpu().numpy(), values.cpu().numpy())
 
-    def targets(self, played: Played) -> Targets:
+    def targets(self, rollout: Rollout) -> Targets:
         """What is learned from a rollout."""
-        logs, values = (np.stack(part) for part in zip(*played.kept, strict=True))
+        logs, values = (np.stack(part) for part in zip(*rollout.kept, strict=True))
         _, (_, last) = self.act()  # cached too, but not learned from
-        advantages = estimate_advantages(played, values, last, self.config.gamma, self.config.gae_lambda)
-        parts = (played.actions, logs, advantages, advantages + values)
+        advantages = estimate_advantages(rollout, values, last, self.config.gamma, self.config.gae_lambda)
+        parts = (rollout.actions, logs, advantages, advantages + values)
         return Targets(*(th.from_numpy(part.ravel()).to(self.device) for part in parts))
 
     def loss(self, rows: Rows, targets: Targets, n: float) -> tuple[th.Tensor, th.Tensor]:
@@ -88,12 +88,12 @@ class PPO(TeamLearner):
         logged = (-gains.sum(), errors.sum(), negative_entropy, divergence, (ratio != clipped).sum())
         return total / n, th.stack([number.detach().float() for number in logged]) / n
 
-    def train(self, played: Played) -> None:
+    def train(self, rollout: Rollout) -> None:
         """Learn from a rollout."""
-        targets = self.targets(played)
+        targets = self.targets(rollout)
         returns, advantages = targets.returns, targets.advantages
         moments = [part.sum().item() for part in (advantages, advantages**2, returns, returns**2)]
-        *sums, n = self.team.sum([*moments, len(returns)])
+        *sums, n = self.group.sum([*moments, len(returns)])
         mean, square, other_mean, other_square = (number / n for number in sums)
         variance, spread = square - mean**2, other_square - other_mean**2
         self.logger.record("train/explained_variance", 1 - variance / max(spread, 1e-12))

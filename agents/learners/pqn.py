@@ -15,7 +15,7 @@ import numpy as np
 import torch as th
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from agents.learners.base import Array, Played, TeamLearner
+from agents.learners.base import Array, Learner, Rollout
 from agents.networks.feature_cache import Rows
 from agents.networks.scores import Scores
 
@@ -30,7 +30,7 @@ HIGH: Final = 1e3
 """Higher than every value."""
 
 
-def returns(played: Played, best: Array, gamma: float, trace: float) -> Array:
+def returns(rollout: Rollout, best: Array, gamma: float, trace: float) -> Array:
     """The returns of moves, ``[steps, games]``: Peng's Q(lambda).
 
     Parameters
@@ -40,16 +40,16 @@ def returns(played: Played, best: Array, gamma: float, trace: float) -> Array:
     trace
         Lambda: 0 uses the value after one step, 1 all rewards to the end of the steps.
     """
-    targets = np.empty_like(played.rewards)
+    targets = np.empty_like(rollout.rewards)
     after = best[-1]
     for t in reversed(range(len(targets))):
-        targets[t] = played.rewards[t] + gamma * ~played.ended[t] * after
+        targets[t] = rollout.rewards[t] + gamma * ~rollout.ended[t] * after
         if t:
             after = (1 - trace) * best[t - 1] + trace * targets[t]
     return targets
 
 
-class PQN(TeamLearner):
+class PQN(Learner):
     """Learn the value of each legal move.
 
     The result is ``average.module``: the network with the average weights of about the last thousand
@@ -68,20 +68,20 @@ class PQN(TeamLearner):
         """
         _, seen = self.see()
         first, last = EXPLORATION
-        share = first + (last - first) * min(1.0, 2 * self.team.share)
+        share = first + (last - first) * min(1.0, 2 * self.group.share)
         explores = th.rand(len(self.seen), device=seen.games.device) < share
         drawn = HIGH + th.rand_like(seen.scores)
         chosen = seen.choose(th.where(explores[seen.games], drawn, seen.scores))
         return seen.actions[chosen].cpu().numpy(), seen
 
-    def train(self, played: Played) -> None:
+    def train(self, rollout: Rollout) -> None:
         """Learn the returns of the moves of a rollout."""
         _, last = self.see()
-        best = np.stack([seen.highest(seen.scores).cpu() for seen in [*played.kept[1:], last]])
-        of_moves = returns(played, best, self.config.gamma, self.config.gae_lambda)
+        best = np.stack([seen.highest(seen.scores).cpu() for seen in [*rollout.kept[1:], last]])
+        of_moves = returns(rollout, best, self.config.gamma, self.config.gae_lambda)
         targets = th.from_numpy(of_moves.ravel()).to(self.device)
         after = last.actions[last.choose(last.scores)].cpu().numpy()
-        chosen_moves = self.cache.choose(np.concatenate((played.actions.ravel(), after)))
+        chosen_moves = self.cache.choose(np.concatenate((rollout.actions.ravel(), after)))
         network = self.policy.network
 
         def loss_of(rows: Rows, n: float) -> tuple[th.Tensor, th.Tensor]:

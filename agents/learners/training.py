@@ -12,11 +12,11 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger, configure
 
 from agents.config import ConfigError, TrainConfig
-from agents.learners.factory import Learner, make_model
+from agents.learners.factory import AnyLearner, make_model
 from agents.learners.pqn import PQN, TEMPERATURE
+from agents.learners.process_group import ProcessGroup, start_processes
 from agents.learners.progress import LastGames, Progress, Rates
 from agents.learners.selection import Selection
-from agents.learners.team import Team, lead
 from agents.learners.training_env import TrainingEnv, make_env
 from agents.networks.sb3_policy import NetworkPolicy
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
@@ -37,14 +37,14 @@ MIN_GAMES: Final = 64
 class TrainingCallback(BaseCallback):
     """The callback of a training: writes progress line, curve and checkpoints, and ends the training."""
 
-    model: Learner
+    model: AnyLearner
 
     def __init__(
-        self, progress: Progress, team: Team, selection: Selection, line: ProgressLine, interrupt: Interrupt,
-        on_update: Callable[["TrainingCallback"], None] | None = None,
+        self, progress: Progress, group: ProcessGroup, selection: Selection, line: ProgressLine,
+        interrupt: Interrupt, on_update: Callable[["TrainingCallback"], None] | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        self.progress, self.team, self.selection = progress, team, selection
+        self.progress, self.group, self.selection = progress, group, selection
         self.line, self.interrupt, self.on_update = line, interrupt, on_update
         self.last_games = LastGames()
         selection.begin(progress.share)
@@ -61,7 +61,7 @@ class TrainingCallback(BaseCallback):
         progress = self.progress
         self.selection.evaluate_at(progress.share, progress.steps)
         value_only = progress.steps < progress.config.value_warmup_steps
-        policy.value_only = self.team.begin_rollout(progress.share, value_only)
+        policy.value_only = self.group.begin_rollout(progress.share, value_only)
         self.games_before = progress.games
 
     def _on_step(self) -> bool:
@@ -77,7 +77,7 @@ class TrainingCallback(BaseCallback):
         progress.steps = self.model.num_timesteps
         # The rates cover only this process's games.
         games = progress.games - self.games_before
-        progress.games = self.games_before + int(self.team.sum([games])[0])
+        progress.games = self.games_before + int(self.group.sum([games])[0])
         if (means := self.last_games.means()) is not None:
             names = ("success_rate", "cards_home", "ep_len_mean", "ep_rew_mean")
             for name, number in zip(names, (*means[0], means[1]), strict=True):
@@ -102,22 +102,22 @@ def learn(
     on_update
         Called before each update; an exception from it ends the training.
     """
-    team = lead(_team_size(config), _run_helper, config, run, resume)
+    group = start_processes(_count_processes(config), _run_worker, config, run, resume)
     try:
-        env, model, stored = _make(config, run, team, resume=resume)
+        env, model, stored = _make(config, run, group, resume=resume)
         model.set_logger(configure(str(run / "logs"), ["tensorboard"]))
         line = ProgressLine(quiet)
         selection = Selection(config, run, lambda folder: _save(config, folder, model, env))
         with first_interrupt(signal.SIGTERM) as interrupt, naming(run):
             progress = Progress(config, run, **stored)
-            callback = TrainingCallback(progress, team, selection, line, interrupt, on_update)
+            callback = TrainingCallback(progress, group, selection, line, interrupt, on_update)
             try:
                 model.learn(total_timesteps=2**62, callback=callback, reset_num_timesteps=False)
             finally:
                 line.close()
                 model.logger.close()
     finally:
-        team.end()
+        group.end()
     save_checkpoint(run / CHECKPOINT, model, progress.stored)
     _save(config, run / "model", model, env)
     if not interrupt.requested:
@@ -129,69 +129,69 @@ def learn(
 # ----------------------------------------------------------------------------------- processes
 
 
-def _team_size(config: TrainConfig) -> int:
+def _count_processes(config: TrainConfig) -> int:
     """Number of processes that train together."""
     if config.learner == "maskable-ppo" or config.device != "cpu":
         return 1
     return max(1, min(config.threads or usable_cores(), config.num_envs // MIN_GAMES))
 
 
-class _Follower(BaseCallback):
+class _WorkerCallback(BaseCallback):
     """Callback of the other processes: the counterpart of :class:`TrainingCallback`."""
 
-    def __init__(self, team: Team) -> None:
+    def __init__(self, group: ProcessGroup) -> None:
         super().__init__()
-        self.team = team
+        self.group = group
         self.games = 0
 
     def _on_rollout_start(self) -> None:
         policy = self.model.policy
         assert isinstance(policy, NetworkPolicy)
-        policy.value_only = self.team.begin_rollout(0.0, False)
+        policy.value_only = self.group.begin_rollout(0.0, False)
 
     def _on_step(self) -> bool:
         self.games += int(np.count_nonzero(self.locals["dones"]))
         return True
 
     def _on_rollout_end(self) -> None:
-        self.team.sum([self.games])
+        self.group.sum([self.games])
         self.games = 0
 
 
-def _run_helper(team: Team, config: TrainConfig, run: Path, resume: bool) -> None:
+def _run_worker(group: ProcessGroup, config: TrainConfig, run: Path, resume: bool) -> None:
     """Main function of the other processes, until they are ended."""
     import_games(config.env, config.games)  # the command has done so, in its process
-    _, model, _ = _make(config, run, team, resume=resume)
+    _, model, _ = _make(config, run, group, resume=resume)
     model.set_logger(Logger(None, []))
-    model.learn(total_timesteps=2**62, callback=_Follower(team), reset_num_timesteps=False)
+    model.learn(total_timesteps=2**62, callback=_WorkerCallback(group), reset_num_timesteps=False)
 
 
 def _make(
-    config: TrainConfig, run: Path, team: Team, *, resume: bool
-) -> tuple[TrainingEnv, Learner, dict[str, Any]]:
+    config: TrainConfig, run: Path, group: ProcessGroup, *, resume: bool
+) -> tuple[TrainingEnv, AnyLearner, dict[str, Any]]:
     """The games and the learner of a process, and the progress of the run before."""
-    threads = 1 if team.size > 1 else config.threads or usable_cores()
+    threads = 1 if group.size > 1 else config.threads or usable_cores()
     set_num_threads(min(threads, max_threads()))
     th.set_num_threads(threads)
     # Checking every distribution costs a tenth of the time; masked ones are never invalid.
     th.distributions.Distribution.set_default_validate_args(False)
-    env = make_env(config, team.part_of(config.num_envs))
+    env = make_env(config, group.part_of(config.num_envs))
     # A checkpoint replaces the initial weights.
-    model = make_model(replace(config, init_from=None) if resume else config, env, team)
+    model = make_model(replace(config, init_from=None) if resume else config, env, group)
     progress = {"steps": 0, "seconds": 0.0, "games": 0}
     if resume:
         progress = load_checkpoint(run / CHECKPOINT, model)
         model.num_timesteps = int(progress["steps"])
-    if resume and team.rank == 0:
+    if resume and group.rank == 0:
         write_text(run / "config.yaml", dump_config(config))  # with what the command line changes
         cut_curve(run / CURVE, model.num_timesteps)
     # A resumed run has other deals than at its start, and each process has its own.
-    env.seed(config.seed + model.num_timesteps + team.first_of(config.num_envs))
-    th.manual_seed(config.seed + team.rank)
+    env.seed(config.seed + model.num_timesteps + group.first_of(config.num_envs))
+    th.manual_seed(config.seed + group.rank)
     return env, model, progress
 
 
-def _save(config: TrainConfig, folder: Path, model: Learner, env: TrainingEnv) -> None:
+def _save(config: TrainConfig, folder: Path, model: AnyLearner, env: TrainingEnv) -> None:
     """Write the current network as a model folder."""
     policy = model.policy
     assert isinstance(policy, NetworkPolicy)

@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from stable_baselines3.common.callbacks import BaseCallback
 
 from agents.config import make_config
-from agents.learners.base import TeamLearner
+from agents.learners.base import Learner
 from agents.learners.factory import make_model
 from agents.learners.training_env import make_env
 from tests.agents.test_train import CHECKPOINT, VALUES, assert_monotone, command, config_file, curve
@@ -39,7 +39,7 @@ class Positions(BaseCallback):
         return True
 
 
-def rollout(model: TeamLearner) -> tuple[Any, list[Any]]:
+def rollout(model: Learner) -> tuple[Any, list[Any]]:
     """A learner's first rollout, and the positions and masks before each step and after the last."""
     callback = Positions()
     callback.init_callback(model)

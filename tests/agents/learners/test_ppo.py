@@ -7,7 +7,7 @@ import pytest
 import torch as th
 from sb3_contrib.common.maskable.distributions import MaskableCategorical
 
-from agents.learners.base import Played
+from agents.learners.base import Rollout
 from agents.learners.ppo import estimate_advantages
 from tests.agents.learners.rollouts import make_learner, rollout
 
@@ -16,7 +16,7 @@ def test_advantages_equal_a_slow_sum() -> None:
     random = np.random.default_rng(0)
     shape = (6, 4)
     paid, ended = random.random(shape).astype(np.float32), random.random(shape) < 0.3
-    played = Played(np.zeros(shape, dtype=np.int64), paid, ended, [])
+    played = Rollout(np.zeros(shape, dtype=np.int64), paid, ended, [])
     values = random.random(shape).astype(np.float32)
     last = random.random(4).astype(np.float32)
     gamma, lam = 0.9, 0.8

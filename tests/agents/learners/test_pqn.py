@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from agents.config import make_config
 from agents.learners import pqn
-from agents.learners.base import Played
+from agents.learners.base import Rollout
 from agents.learners.factory import make_model
 from agents.learners.pqn import returns
 from agents.learners.training_env import TrainingEnv
@@ -27,7 +27,7 @@ def test_returns_equal_a_slow_sum() -> None:
     random = np.random.default_rng(1)
     shape = (7, 5)
     paid, ended = random.random(shape).astype(np.float32), random.random(shape) < 0.3
-    played = Played(np.zeros(shape, dtype=np.int64), paid, ended, [])
+    played = Rollout(np.zeros(shape, dtype=np.int64), paid, ended, [])
     highest = random.random(shape).astype(np.float32)
     gamma, trace = 0.9, 0.7
 
@@ -50,7 +50,7 @@ def test_exploration_decreases_and_is_legal(
 ) -> None:
     monkeypatch.setattr(pqn, "EXPLORATION", (1.0, 0.0))
     model = make_learner(learner="pqn")
-    model.team.share = share
+    model.group.share = share
     played, positions = rollout(model)
     highest = []
     for (_, masks), actions, seen in zip(positions, played.actions, played.kept, strict=False):
@@ -76,7 +76,7 @@ def test_pqn_improves_play() -> None:
     home: list[int] = []
 
     def store(variables: Any, _: Any) -> bool:
-        model.team.share = model.num_timesteps / 64_000
+        model.group.share = model.num_timesteps / 64_000
         home.extend(info["cards_home"] for info in variables["infos"] if "cards_home" in info)
         return True
 

@@ -28,8 +28,8 @@ ARRIVED: Final = "arrived"
 ENDED: Final = "a process that trains has ended"
 
 
-class Team:
-    """A process's place in a team that trains one network.
+class ProcessGroup:
+    """A process's place in a group that trains one network.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Team:
         self.size = size
         self.share = 0.0
         """Completed share of the training, 0 to 1, as the leader sent it at the start of a rollout."""
-        self.helpers: list[Any] = []
+        self.workers: list[Any] = []
         """The other processes, in the leader."""
         self.errors: Any = None
         """Queue of the errors that ended them."""
@@ -85,52 +85,54 @@ class Team:
 
     def end(self) -> None:
         """End the other processes."""
-        for helper in self.helpers:
-            helper.kill()
-            helper.join()
+        for worker in self.workers:
+            worker.kill()
+            worker.join()
         if self.size > 1:
             distributed.destroy_process_group()
 
 
-def lead(size: int, help_: Callable[..., None], *arguments: Any) -> Team:
-    """Start the other processes of a team: each calls ``help_(team, *arguments)``."""
-    team = Team(0, size)
+def start_processes(size: int, work: Callable[..., None], *arguments: Any) -> ProcessGroup:
+    """Start the other processes of a group: each calls ``work(group, *arguments)``."""
+    group = ProcessGroup(0, size)
     if size > 1:
         context = get_context("spawn")  # a forked process has no threads, and torch has started some
         store = TCPStore("127.0.0.1", 0, size, is_master=True, wait_for_workers=False)
-        team.errors = context.SimpleQueue()
+        group.errors = context.SimpleQueue()
         for rank in range(1, size):
-            given = (rank, size, store.port, team.errors, help_, arguments)
-            team.helpers.append(context.Process(target=_help, args=given, daemon=True))
-            team.helpers[-1].start()
+            given = (rank, size, store.port, group.errors, work, arguments)
+            group.workers.append(context.Process(target=_run_process, args=given, daemon=True))
+            group.workers[-1].start()
         while store.add(ARRIVED, 0) < size - 1:
-            if any(helper.exitcode is not None for helper in team.helpers):
+            if any(worker.exitcode is not None for worker in group.workers):
                 raise ChildProcessError(ENDED)
             time.sleep(0.01)
-        _meet(store, team)
-    return team
+        _connect(store, group)
+    return group
 
 
-def _meet(store: Any, team: Team) -> None:
-    """Wait until all processes of a team are connected."""
+def _connect(store: Any, group: ProcessGroup) -> None:
+    """Wait until all processes of a group are connected."""
     if sys.platform in ("linux", "darwin"):
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo" if sys.platform == "linux" else "lo0")
     # The other processes wait while the leader evaluates a network.
     forever = timedelta(days=1000)
-    distributed.init_process_group("gloo", store=store, rank=team.rank, world_size=team.size, timeout=forever)
+    distributed.init_process_group(
+        "gloo", store=store, rank=group.rank, world_size=group.size, timeout=forever
+    )
 
 
-def _help(
-    rank: int, size: int, port: int, errors: Any, help_: Callable[..., None], arguments: tuple[Any, ...]
+def _run_process(
+    rank: int, size: int, port: int, errors: Any, work: Callable[..., None], arguments: tuple[Any, ...]
 ) -> None:
     """Main function of the other processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the leader ends this one
     os.environ["SOLITAIRE_ENV_QUIET"] = "1"
-    team = Team(rank, size)
+    group = ProcessGroup(rank, size)
     store = TCPStore("127.0.0.1", port, size)
     store.add(ARRIVED, 1)
-    _meet(store, team)
+    _connect(store, group)
     try:
-        help_(team, *arguments)
+        work(group, *arguments)
     except (ValueError, OSError) as error:  # a user's mistake, which the leader reports
         errors.put(error)

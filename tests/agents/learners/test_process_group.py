@@ -12,7 +12,7 @@ import torch as th
 from safetensors.torch import load_file
 
 from agents.learners.parallel import PART, make_minibatches, set_gradients
-from agents.learners.team import Team, lead
+from agents.learners.process_group import ProcessGroup, start_processes
 from tests.agents.learners.rollouts import train_and_resume
 from tests.agents.test_train import CHECKPOINT, curve
 
@@ -32,31 +32,31 @@ def weights() -> list[th.nn.Parameter]:
     return [th.nn.Parameter(part.clone()) for part in (WEIGHTS[:4], WEIGHTS[4:5], WEIGHTS[5:])]
 
 
-def follow(team: Team, work: str) -> None:
+def follow(group: ProcessGroup, work: str) -> None:
     """Main function of the other process."""
     if work == "sums":
         for k in range(100):
-            team.sum([k, team.rank, *range(k)])
-        assert not team.begin_rollout(0.9, value_only=True) or team.share == 0.25
-        team.sum([team.share])
+            group.sum([k, group.rank, *range(k)])
+        assert not group.begin_rollout(0.9, value_only=True) or group.share == 0.25
+        group.sum([group.share])
     elif work == "gradients":
-        take_minibatches(team)
+        take_minibatches(group)
     elif work == "error":
         raise ValueError("the network has diverged")
     else:
         os._exit(3)
 
 
-def take_minibatches(team: Team) -> list[Any]:
+def take_minibatches(group: ProcessGroup) -> list[Any]:
     """The gradients of two minibatches, of this process's half of the positions."""
-    mine = np.array_split(np.arange(1000), team.size)[team.rank]
+    mine = np.array_split(np.arange(1000), group.size)[group.rank]
     parameters = weights()
     found = []
-    minibatches, size = make_minibatches(team, len(mine), 600, np.random.default_rng(0))
+    minibatches, size = make_minibatches(group, len(mine), 600, np.random.default_rng(0))
     assert len(minibatches) == 2 and size == 500
     for rows in minibatches:
         logged = set_gradients(
-            team, parameters, lambda part: losses(parameters, mine[part], size), rows, max_norm=1e9
+            group, parameters, lambda part: losses(parameters, mine[part], size), rows, max_norm=1e9
         )
         found.append(([weight.grad for weight in parameters], logged))
     return found
@@ -64,24 +64,24 @@ def take_minibatches(team: Team) -> list[Any]:
 
 def test_sum_adds_the_numbers_of_all_processes() -> None:
     """Repeated calls stay in order; the leader sends the completed share of the training."""
-    team = lead(2, follow, "sums")
+    group = start_processes(2, follow, "sums")
     try:
         for k in range(100):
-            assert team.sum([k, team.rank, *range(k)]).tolist() == [2 * k, 1, *range(0, 2 * k, 2)]
-        assert team.begin_rollout(0.25, value_only=True) and team.share == 0.25
-        assert team.sum([team.share]).tolist() == [0.5]
-        assert [team.part_of(9), Team(1, 2).part_of(9)] == [5, 4]
-        assert [team.first_of(9), Team(1, 2).first_of(9)] == [0, 5]
+            assert group.sum([k, group.rank, *range(k)]).tolist() == [2 * k, 1, *range(0, 2 * k, 2)]
+        assert group.begin_rollout(0.25, value_only=True) and group.share == 0.25
+        assert group.sum([group.share]).tolist() == [0.5]
+        assert [group.part_of(9), ProcessGroup(1, 2).part_of(9)] == [5, 4]
+        assert [group.first_of(9), ProcessGroup(1, 2).first_of(9)] == [0, 5]
     finally:
-        team.end()
+        group.end()
 
 
 def test_gradients_equal_those_of_the_whole_minibatch() -> None:
-    team = lead(2, follow, "gradients")
+    group = start_processes(2, follow, "gradients")
     try:
-        found = take_minibatches(team)
+        found = take_minibatches(group)
     finally:
-        team.end()
+        group.end()
     orders = [np.array_split(np.random.default_rng(0).permutation(500), 2) for _ in range(2)]
     for number, (gradients, logged) in enumerate(found):
         rows = np.concatenate((orders[0][number], 500 + orders[1][number]))
@@ -95,9 +95,9 @@ def test_gradients_equal_those_of_the_whole_minibatch() -> None:
 
 @pytest.mark.parametrize("count", [1, PART, PART + 1, 900])
 def test_gradients_are_clipped_after_adding_the_parts(count: int) -> None:
-    team, rows = Team(), np.arange(count)
+    group, rows = ProcessGroup(), np.arange(count)
     parameters = weights()
-    set_gradients(team, parameters, lambda part: losses(parameters, part, count), rows, max_norm=0.01)
+    set_gradients(group, parameters, lambda part: losses(parameters, part, count), rows, max_norm=0.01)
     judge = weights()
     losses(judge, rows, count)[0].backward()
     th.nn.utils.clip_grad_norm_(judge, 0.01)
@@ -107,7 +107,7 @@ def test_gradients_are_clipped_after_adding_the_parts(count: int) -> None:
 
 def test_minibatches_cover_all_positions_once() -> None:
     for positions, batch in ((10, 3), (1, 5), (1000, 1000), (0, 4)):
-        parts, size = make_minibatches(Team(), positions, batch, np.random.default_rng(1))
+        parts, size = make_minibatches(ProcessGroup(), positions, batch, np.random.default_rng(1))
         assert sorted(np.concatenate(parts).tolist()) == list(range(positions))
         assert len(parts) == max(1, -(-positions // batch)) and size == positions / len(parts)
 
@@ -122,13 +122,13 @@ def test_minibatches_cover_all_positions_once() -> None:
 def test_a_process_that_ends_is_an_error_for_the_others(
     work: str, error: type[Exception], words: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    team = lead(2, follow, work)
+    group = start_processes(2, follow, work)
     try:
         with pytest.raises(error, match=words):
             for _ in range(10):
-                team.sum([1.0])
+                group.sum([1.0])
     finally:
-        team.end()
+        group.end()
     assert "Traceback" not in capfd.readouterr().err
 
 

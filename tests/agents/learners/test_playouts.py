@@ -1,4 +1,4 @@
-"""Rollout learning: values equal slow playouts; training finds the best moves."""
+"""Learning from playouts: values equal slow playouts; training finds the best moves."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from safetensors.torch import load_file
 
-from agents.learners import rollout as learner
-from agents.learners.rollout import CANDIDATES, Decisions, RolloutEvaluator, RolloutLearner
+from agents.learners import playouts as learner
+from agents.learners.playouts import CANDIDATES, Decisions, PlayoutEvaluator, PlayoutLearner
 from agents.runs.models import load_model
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec, Settings
@@ -57,7 +57,7 @@ def test_values_equal_slow_playouts(game: str, reward: str) -> None:
     rows = np.flatnonzero(batch.state.status == 0)
     observations, masks = batch.observations()[rows].copy(), batch.state.mask[rows].copy()
     games, actions = masks.nonzero()
-    worth = RolloutEvaluator(GameSpec(variant, Settings(reward=reward)), 3)(
+    worth = PlayoutEvaluator(GameSpec(variant, Settings(reward=reward)), 3)(
         observations, games, actions, np.random.default_rng(0)
     )
     assert len(games) > 15
@@ -72,8 +72,8 @@ def test_values_do_not_depend_on_the_hidden_stock() -> None:
     variant = get_variant("forty-thieves").with_rules(moves="supermove")
     batch = played(variant, 30, 4)
     observations = batch.observations().copy()
-    judge = RolloutEvaluator(GameSpec(variant), 5)
-    again = RolloutEvaluator(GameSpec(variant), 5)
+    judge = PlayoutEvaluator(GameSpec(variant), 5)
+    again = PlayoutEvaluator(GameSpec(variant), 5)
     again.together = 1  # the batch size makes no difference
     games, actions = batch.state.mask.nonzero()
     first = judge(observations, games, actions, np.random.default_rng(1))
@@ -87,7 +87,7 @@ def test_values_do_not_depend_on_the_hidden_stock() -> None:
 # ----------------------------------------------------------------------------------- the learner
 
 
-def decisions_of(**changes: Any) -> tuple[RolloutLearner, Decisions]:
+def decisions_of(**changes: Any) -> tuple[PlayoutLearner, Decisions]:
     """A learner, and the decisions of its first rollout."""
     values = {"learner": "playouts", "init_linear_temperature": 1.0, "num_playouts": 8}
     model = make_learner(**values | {"safe_autoplay": True} | changes)
@@ -95,7 +95,7 @@ def decisions_of(**changes: Any) -> tuple[RolloutLearner, Decisions]:
     return model, Decisions(*map(np.concatenate, zip(*played.kept, strict=True)))
 
 
-def legal(model: RolloutLearner, decisions: Decisions) -> Any:
+def legal(model: PlayoutLearner, decisions: Decisions) -> Any:
     """The masks of decisions, int8 ``[n, actions]``."""
     seen = model.policy.network.score_cached(model.cache, decisions.rows)
     masks = np.zeros(decisions.gains.shape, dtype=np.int8)
@@ -145,7 +145,7 @@ def test_the_network_learns_the_best_move_despite_the_kl_penalty(monkeypatch: py
 
 
 @pytest.mark.slow
-def test_a_rollout_run_can_be_resumed(tmp_path: Path) -> None:
+def test_a_run_of_playouts_can_be_resumed(tmp_path: Path) -> None:
     values = {"learner": "playouts", "init_linear_temperature": 1.0, "hidden": [8], "num_playouts": 4}
     run, begun = train_and_resume(tmp_path, **values)
     # The reference is the initial network, not the one at the resumption.

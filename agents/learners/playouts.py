@@ -1,4 +1,4 @@
-"""Rollout learning (``learner: playouts``): fit a network to rollouts of its likely moves.
+"""Learning from playouts (``learner: playouts``): fit a network to playouts of its likely moves.
 
 The return of a game says little about a single move: in Eighty Thieves, games that differ in one move differ
 by about one card, and games with other stocks by fourteen. Here the network plays, and before each of its
@@ -18,8 +18,8 @@ import numpy as np
 import torch as th
 
 from agents.config import TrainConfig
-from agents.learners.base import Array, Played, TeamLearner
-from agents.learners.team import Team
+from agents.learners.base import Array, Learner, Rollout
+from agents.learners.process_group import ProcessGroup
 from agents.learners.training_env import TrainingEnv
 from agents.networks.scores import Scores
 from solitaire_env.core.batch import Batch
@@ -36,26 +36,26 @@ CANDIDATES: Final = 6
 MIN_PROB: Final = 0.003
 """Moves with a lower probability are not played out."""
 KL_COEF: Final = 0.001
-"""Weight of the Kullback-Leibler divergence from the initial network, in units of the reward a nat."""
-ROLLOUTS_PER_BATCH: Final = 4096
-"""Number of rollouts that are played together; at least those of one move."""
+"""Weight of the Kullback-Leibler divergence from the initial network: the reward that a nat of it costs."""
+PLAYOUTS_PER_BATCH: Final = 4096
+"""Number of playouts that are computed together; at least those of one move."""
 
 
-class RolloutEvaluator:
-    """Estimates the values of moves: the mean of rollouts by the linear policy.
+class PlayoutEvaluator:
+    """Estimates the values of moves: the mean of playouts by the linear policy.
 
     Parameters
     ----------
     spec
-        The game, with the reward of the rollouts.
+        The game, with the reward of the playouts.
     num_playouts
-        Rollouts of each move.
+        Playouts of each move.
     """
 
     def __init__(self, spec: GameSpec, num_playouts: int) -> None:
         variant = spec.variant
         self.num_playouts = num_playouts
-        self.together = max(1, ROLLOUTS_PER_BATCH // num_playouts)
+        self.together = max(1, PLAYOUTS_PER_BATCH // num_playouts)
         self.batch = Batch(spec, self.together * num_playouts)
         self.weights = weights_for(variant.name, stock=variant.stock > 0)
         self.autoplay = has_safe_moves(variant)
@@ -110,13 +110,13 @@ class Decisions(NamedTuple):
     """float32 ``[n, actions]``: log probabilities of the initial network; 0 for illegal actions."""
 
 
-class RolloutLearner(TeamLearner):
+class PlayoutLearner(Learner):
     """See the module."""
 
-    def __init__(self, config: TrainConfig, env: TrainingEnv, team: Team) -> None:
+    def __init__(self, config: TrainConfig, env: TrainingEnv, group: ProcessGroup) -> None:
         spec = env.game.with_settings(stall_limit=None, max_episode_steps=None)
-        self.evaluator = RolloutEvaluator(spec, config.num_playouts)
-        super().__init__(config, env, team)
+        self.evaluator = PlayoutEvaluator(spec, config.num_playouts)
+        super().__init__(config, env, group)
 
     def set_reference(self) -> None:
         """Make the current network the reference of the KL penalty."""
@@ -153,9 +153,9 @@ class RolloutLearner(TeamLearner):
             before[start.games.cpu().numpy(), start.actions.cpu().numpy()] = start.logs().cpu().numpy()
         return Decisions(cached_rows[rows], gains, before)
 
-    def train(self, played: Played) -> None:
+    def train(self, rollout: Rollout) -> None:
         """Learn from the decisions of a rollout."""
-        self.learn_decisions(Decisions(*map(np.concatenate, zip(*played.kept, strict=True))))
+        self.learn_decisions(Decisions(*map(np.concatenate, zip(*rollout.kept, strict=True))))
 
     def learn_decisions(self, decisions: Decisions) -> None:
         """Learn from decisions."""
