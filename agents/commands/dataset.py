@@ -4,7 +4,6 @@ First the games are played and stored compactly (:mod:`agents.playing.recording`
 (:mod:`agents.results.datasets`). Who has the file of games makes the same dataset without playing.
 """
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -76,7 +75,3 @@ def main(args: list[str] | None = None) -> int:
     """Run the command; its exit status."""
     a = parse(Arguments, args, "python -m agents dataset")
     return run_command(lambda: run(a) is None)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -5,7 +5,6 @@ the distribution to the best of them, and repeat.
 """
 
 import shlex
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -139,7 +138,3 @@ def main(args: list[str] | None = None) -> int:
     """Run the command; its exit status."""
     a = parse(Arguments, args, "python -m agents fit-linear")
     return run_command(lambda: run(a), "Interrupted. Nothing was written.")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

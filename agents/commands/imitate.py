@@ -94,7 +94,3 @@ def main(args: list[str] | None = None) -> int:
         lambda: imitate(parse_options(words, Arguments, "python -m agents imitate CONFIG")),
         "Interrupted. The model in the run folder, if any, is that of the best epoch.",
     )
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -291,7 +291,3 @@ def main(args: list[str] | None = None) -> int:
     )
     commands: dict[type, Any] = {Add: add, Replay: replay, Write: write, Check: write}
     return run_command(lambda: int(commands[type(a)](a)), INTERRUPTED)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -3,7 +3,6 @@
 The picture is described in :mod:`agents.results.plots`.
 """
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -40,7 +39,3 @@ def main(args: list[str] | None = None) -> int:
     """Run the command; its exit status."""
     a = parse(Arguments, args, "python -m agents plot")
     return run_command(lambda: run(a))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -5,7 +5,6 @@ plays the deals of the leaderboard, and its model card is written.
 """
 
 import shutil
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -119,7 +118,3 @@ def main(args: list[str] | None = None) -> int:
         return leaderboard.main([*play, *(["--quiet"] if a.quiet else [])]) or leaderboard.main(["write"])
 
     return run_command(run)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -163,7 +163,3 @@ def main(args: list[str] | None = None) -> int:
         lambda: run(parse_options(words, Arguments, "python -m agents tune CONFIG")),
         "Interrupted. Run the same command to resume.",
     )
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -86,11 +86,7 @@ class Student:
 
     def save(self, folder: Path, steps: int) -> None:
         """Write the model."""
-        config = self.config
-        save_model(
-            folder, self.policy.network, config.game, kind=config.network, sizes=config.network_sizes,
-            steps=steps, value=self.policy.value_net, safe_autoplay=config.safe_autoplay,
-        )  # fmt: skip
+        save_model(folder, self.policy.network, self.config, steps=steps, value=self.policy.value_net)
 
 
 def learn(

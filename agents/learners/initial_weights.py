@@ -7,7 +7,6 @@ import torch as th
 from agents.config import TrainConfig
 from agents.family_spec import FamilySpec
 from agents.networks import MovesNetwork, Network
-from agents.networks.sb3_policy import NetworkPolicy
 from agents.runs.models import InitialWeights, check_storable, load_initial_weights
 from solitaire_env.core import GameSpec
 from solitaire_env.policies.linear import load_linear, weights_for, weights_of
@@ -21,7 +20,7 @@ class HasNetwork(Protocol):
     spec: GameSpec | FamilySpec
 
 
-def initialize(config: TrainConfig, policy: NetworkPolicy | HasNetwork) -> None:
+def initialize(config: TrainConfig, policy: HasNetwork) -> None:
     """Give a policy the initial weights of a configuration, if any.
 
     Raises

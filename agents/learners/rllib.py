@@ -279,11 +279,8 @@ class _Training:
         """Write the current network as a model folder."""
         weights = self.algorithm.learner_group.get_weights([DEFAULT_MODULE_ID])[DEFAULT_MODULE_ID]
         module = make_module(self.config, weights)
-        save_model(
-            folder, module.network, self.config.game, kind=self.config.network,
-            sizes=self.config.network_sizes, steps=self.progress.steps, value=module.value_net,
-            safe_autoplay=self.config.safe_autoplay,
-        )  # fmt: skip
+        steps = self.progress.steps
+        save_model(folder, module.network, self.config, steps=steps, value=module.value_net)
 
     def checkpoint(self) -> None:
         """Write the checkpoint of a resumable training."""

@@ -17,7 +17,7 @@ from agents.learners.pqn import PQN, TEMPERATURE
 from agents.learners.process_group import ProcessGroup, start_processes
 from agents.learners.progress import LastGames, Progress, Rates
 from agents.learners.selection import Selection
-from agents.learners.training_env import TrainingEnv, make_env
+from agents.learners.training_env import make_env
 from agents.networks.sb3_policy import NetworkPolicy
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
 from agents.runs.config_files import dump_config, import_games
@@ -104,10 +104,10 @@ def learn(
     """
     group = start_processes(_count_processes(config), _run_worker, config, run, resume)
     try:
-        env, model, stored = _make(config, run, group, resume=resume)
+        model, stored = _make(config, run, group, resume=resume)
         model.set_logger(configure(str(run / "logs"), ["tensorboard"]))
         line = ProgressLine(quiet)
-        selection = Selection(config, run, lambda folder: _save(config, folder, model, env))
+        selection = Selection(config, run, lambda folder: _save(config, folder, model))
         with first_interrupt(signal.SIGTERM) as interrupt, naming(run):
             progress = Progress(config, run, **stored)
             callback = TrainingCallback(progress, group, selection, line, interrupt, on_update)
@@ -119,7 +119,7 @@ def learn(
     finally:
         group.end()
     save_checkpoint(run / CHECKPOINT, model, progress.stored)
-    _save(config, run / "model", model, env)
+    _save(config, run / "model", model)
     if not interrupt.requested:
         selection.evaluate_at(progress.share, progress.steps)
         selection.restore_best(run / "model")
@@ -161,15 +161,15 @@ class _WorkerCallback(BaseCallback):
 def _run_worker(group: ProcessGroup, config: TrainConfig, run: Path, resume: bool) -> None:
     """Main function of the other processes, until they are ended."""
     import_games(config.env, config.games)  # the command has done so, in its process
-    _, model, _ = _make(config, run, group, resume=resume)
+    model, _ = _make(config, run, group, resume=resume)
     model.set_logger(Logger(None, []))
     model.learn(total_timesteps=2**62, callback=_WorkerCallback(group), reset_num_timesteps=False)
 
 
 def _make(
     config: TrainConfig, run: Path, group: ProcessGroup, *, resume: bool
-) -> tuple[TrainingEnv, AnyLearner, dict[str, Any]]:
-    """The games and the learner of a process, and the progress of the run before."""
+) -> tuple[AnyLearner, dict[str, Any]]:
+    """The learner of a process, and the progress of the run before."""
     threads = 1 if group.size > 1 else config.threads or usable_cores()
     set_num_threads(min(threads, max_threads()))
     th.set_num_threads(threads)
@@ -188,25 +188,17 @@ def _make(
     # A resumed run has other deals than at its start, and each process has its own.
     env.seed(config.seed + model.num_timesteps + group.first_of(config.num_envs))
     th.manual_seed(config.seed + group.rank)
-    return env, model, progress
+    return model, progress
 
 
-def _save(config: TrainConfig, folder: Path, model: AnyLearner, env: TrainingEnv) -> None:
+def _save(config: TrainConfig, folder: Path, model: AnyLearner) -> None:
     """Write the current network as a model folder."""
-    policy = model.policy
+    steps, policy = model.num_timesteps, model.policy
     assert isinstance(policy, NetworkPolicy)
-    values = isinstance(model, PQN)
-    save_model(
-        folder,
-        model.average.module if isinstance(model, PQN) else policy.network,
-        env.game,
-        kind=config.network,
-        sizes=config.network_sizes,
-        steps=model.num_timesteps,
-        value=None if values else policy.value_net,
-        temperature=TEMPERATURE if values else None,
-        safe_autoplay=config.safe_autoplay,
-    )
+    if isinstance(model, PQN):
+        save_model(folder, model.average.module, config, steps=steps, temperature=TEMPERATURE)
+    else:
+        save_model(folder, policy.network, config, steps=steps, value=policy.value_net)
 
 
 def check_device(name: str) -> None:

@@ -8,8 +8,7 @@ from statistics import fmean
 from typing import Any, Final
 
 from agents.results.stored import read_rows
-from agents.results.tables import table
-from solitaire_env.evaluation import wilson_interval
+from agents.results.tables import share, table
 from solitaire_env.util.files import read_lines
 from solitaire_env.variants import get_variant
 
@@ -41,11 +40,6 @@ class Row:
     truncated: float
     """Share of games that were truncated at the step limit."""
 
-    @property
-    def win_interval(self) -> tuple[float, float]:
-        """Wilson's interval of 95 % of the share of games won."""
-        return wilson_interval(self.won, self.played)
-
 
 Rows = Mapping[str, Row]
 """Rows by game."""
@@ -70,12 +64,13 @@ def read_file(path: Path) -> dict[str, Row]:
 # --------------------------------------------------------------------------------------- tables
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+def _percent(part: float) -> str:
+    return f"{100 * part:.1f} %"
 
 
-def _with_interval(share: float, interval: tuple[float, float]) -> str:
-    return f"{_percent(share)} [{100 * interval[0]:.1f}, {100 * interval[1]:.1f}]"
+def _home(row: Row) -> str:
+    low, high = row.cards_interval
+    return f"{_percent(row.cards_home)} [{100 * low:.1f}, {100 * high:.1f}]"
 
 
 def games_table(rows: Mapping[str, Rows], games: Sequence[str]) -> str:
@@ -84,8 +79,8 @@ def games_table(rows: Mapping[str, Rows], games: Sequence[str]) -> str:
     lines = []
     for game in games:
         of_game = [of_policy.get(game) for of_policy in rows.values()]
-        won = [row and _with_interval(row.won / row.played, row.win_interval) for row in of_game]
-        home = [row and _with_interval(row.cards_home, row.cards_interval) for row in of_game]
+        won = [row and share(row.won, row.played) for row in of_game]
+        home = [row and _home(row) for row in of_game]
         lines.append([get_variant(game).title, *(cell or "-" for cell in (*won, *home))])
     return table(head, lines)
 

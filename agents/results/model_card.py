@@ -10,7 +10,7 @@ from agents.config import TrainConfig
 from agents.results import stored
 from agents.results.plots import read_curve
 from agents.results.stored import Entry, Training
-from agents.results.tables import cost, home, table, won
+from agents.results.tables import cost, home, range_text, table, won
 from agents.runs.config_files import load_config
 from agents.runs.folders import history_of, init_records
 from solitaire_env import env_id
@@ -112,7 +112,7 @@ def front_matter(config: TrainConfig, entry: Entry | None) -> str:
             results.append(
                 {
                     "task": {"type": "reinforcement-learning", "name": "reinforcement learning"},
-                    "dataset": {"type": env, "name": f"{env}, deals {part[0]}-{part[-1]}"},
+                    "dataset": {"type": env, "name": f"{env}, deals {range_text(part)}"},
                     "metrics": [win_rate, cards],
                 }
             )
@@ -159,7 +159,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
         played = table(
             ["deals", "won", "cards home"],
             [
-                [f"{part[0]}-{part[-1]}", won(games), home(summarize(games))]
+                [range_text(part), won(games), home(summarize(games))]
                 for part in (stored.STANDARD, stored.FINAL_TEST)
                 if (games := entry.of(part))
             ],
@@ -171,7 +171,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
         note=NOTE,
         facts=table(["", ""], [[key, value] for key, value in facts.items()], texts=2),
         results=played,
-        final_test=f"{stored.FINAL_TEST[0]}-{stored.FINAL_TEST[-1]}",
+        final_test=range_text(stored.FINAL_TEST),
         env=env_id(config.variant),
         game=config.variant.name,
         init_from=" --init-from RUN" if config.init_from else "",

@@ -10,7 +10,7 @@ from agents.results.benchmark import benchmark_data, known_winnable, splits_data
 from agents.results.model_card import model_card
 from agents.results.solver_results import SolverResult, solver_results, solver_table
 from agents.results.stored import Entry, read_abouts, read_entries, read_leaderboard, weights_hash
-from agents.results.tables import against, cost, home, table, won
+from agents.results.tables import against, cost, home, range_text, table, won
 from solitaire_env import VARIANTS, benchmark, env_id, splits
 from solitaire_env.evaluation import Summary, summarize
 from solitaire_env.family import TRAIN
@@ -90,11 +90,6 @@ def with_tables(path: Path, tables: Mapping[str, str]) -> str:
 def entry_of(entries: Mapping[str, Sequence[Entry]], game: str, policy: str) -> Entry | None:
     """The entry of a policy."""
     return next((entry for entry in entries.get(game, ()) if entry.name == policy), None)
-
-
-def range_text(part: range) -> str:
-    """A set of deals in the format of tables."""
-    return f"{part[0]}-{part[-1]}"
 
 
 # --------------------------------------------------------------------------------- leaderboard

@@ -41,6 +41,11 @@ def table(head: list[str], rows: list[list[str]], texts: int = 1) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in (head, rules, *rows))
 
 
+def range_text(part: range) -> str:
+    """A set of deals in the format of tables."""
+    return f"{part[0]}-{part[-1]}"
+
+
 def share(wins: int, games: int) -> str:
     """A share of games, with Wilson's interval."""
     low, high = wilson_interval(wins, games)

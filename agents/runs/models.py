@@ -31,13 +31,11 @@ from solitaire_env.util.messages import one_line, shown
 
 
 def save_model(
-    folder: Path, network: th.nn.Module, spec: GameSpec | FamilySpec, *, kind: str, sizes: dict[str, Any],
-    steps: int, value: th.nn.Module | None = None, temperature: float | None = None,
-    safe_autoplay: bool = False,
+    folder: Path, network: th.nn.Module, config: TrainConfig, *, steps: int,
+    value: th.nn.Module | None = None, temperature: float | None = None,
 ) -> None:  # fmt: skip
-    """Write a model folder, with the value head if any; ``spec`` is the game as the network sees it, or the
-    games.
-    """
+    """Write a model folder of the network of a configuration, with its value head if any."""
+    spec, sizes = config.spec, config.network_sizes
     folder.mkdir(parents=True, exist_ok=True)
     tensors = network.state_dict()
     if value is not None:
@@ -47,11 +45,11 @@ def save_model(
     card = {
         "format": 1,
         **(_about_family(spec, sizes) if isinstance(spec, FamilySpec) else _about_game(spec)),
-        "network": kind,
+        "network": config.network,
         "sizes": sizes,
         "steps": steps,
         "temperature": temperature,
-        "safe_autoplay": safe_autoplay,
+        "safe_autoplay": config.safe_autoplay,
     }
     write_json(folder / CARD, card)
 
@@ -134,25 +132,17 @@ def load_model(folder: Path, game: GameSpec, name: str | None = None) -> TorchPl
     ValueError
         If a file is missing, damaged, or for another layout.
     """
-    return _make_player(read_model(folder, game, NETWORKS), name or folder.name)
+    model = read_model(folder, game, NETWORKS)
+    network, value = _make_network(model, model.spec)
+    return TorchPlayer(
+        network, model.spec, name or folder.name, value=value, temperature=model.temperature,
+        safe_autoplay=model.safe_autoplay,
+    )  # fmt: skip
 
 
 def load_weights(path: Path) -> dict[str, th.Tensor]:
     """The tensors of a safetensors file; a truncated or foreign file is an error that names it."""
     return {name: th.from_numpy(tensor) for name, tensor in read_tensors(path).items()}
-
-
-def _make_player(model: Model, name: str) -> TorchPlayer:
-    """The policy in a model folder."""
-    network, value = _make_network(model, model.spec)
-    return TorchPlayer(
-        network,
-        model.spec,
-        name,
-        value=value,
-        temperature=model.temperature,
-        safe_autoplay=model.safe_autoplay,
-    )
 
 
 def _make_network(model: Model, spec: GameSpec | FamilySpec) -> tuple[Network, th.nn.Linear | None]:

@@ -94,7 +94,8 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     """The folder of a small network."""
     folder = tmp_path_factory.mktemp(request.param)
     network = NETWORKS[request.param](GAME, **SIZES[request.param])
-    save_model(folder, network, GAME, steps=7, kind=request.param, sizes=SIZES[request.param])
+    config = make_config({"env": "eights-down", "network": request.param, **SIZES[request.param]}, "test")
+    save_model(folder, network, config, steps=7)
     return folder
 
 

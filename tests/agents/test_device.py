@@ -145,9 +145,6 @@ def test_training_uses_the_device(name: str, tmp_path: Path, accelerator: None) 
         assert th.equal(tensor.cpu(), other.cpu())
     again.learn(128)
     # The model file can be loaded on a machine without this device.
-    save_model(
-        tmp_path, again.policy.network, spec, kind=config.network,
-        sizes=config.network_sizes, steps=128, value=again.policy.value_net,
-    )  # fmt: skip
+    save_model(tmp_path, again.policy.network, config, steps=128, value=again.policy.value_net)
     player = load_model(tmp_path, spec)
     assert not any(isinstance(weights, Elsewhere) for weights in player.network.parameters())

@@ -518,8 +518,7 @@ def test_training_starts_from_the_mean_of_several_models(tmp_path: Path, refuses
         policy = make_model(replace(config, seed=seed), env).policy
         th.nn.init.constant_(policy.value_net.weight, seed)
         policies.append(policy)
-        about: dict[str, Any] = {"kind": config.network, "sizes": config.network_sizes, "steps": 1}
-        save_model(tmp_path / str(seed), policy.network, config.game, value=policy.value_net, **about)
+        save_model(tmp_path / str(seed), policy.network, config, steps=1, value=policy.value_net)
     start = f"{tmp_path / '1'},{tmp_path / '2'}"
     mean = make_model(replace(config, init_from=start), env).policy
     for part in ("network", "value_net"):
@@ -540,8 +539,7 @@ def test_training_from_a_model_of_another_game_says_so(
     monkeypatch.delenv("SOLITAIRE_ENV_QUIET")
     config = make_config({"env": "klondike", **VALUES}, "test")
     network = make_model(config, make_env(config)).policy.network
-    about: dict[str, Any] = {"kind": config.network, "sizes": config.network_sizes, "steps": 1}
-    save_model(tmp_path / "model", network, config.game, **about)
+    save_model(tmp_path / "model", network, config, steps=1)
     other = replace(config, env="klondike-draw-3", init_from=str(tmp_path / "model"))
     assert initial_weights_of(replace(other, env="klondike")) is not None
     assert capsys.readouterr().err == ""

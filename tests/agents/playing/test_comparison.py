@@ -28,7 +28,7 @@ def config() -> TrainConfig:
 def write_model(config: TrainConfig, run: Path) -> None:
     th.manual_seed(0)
     network = NETWORKS["moves"](config.game, **config.network_sizes)
-    save_model(run / "model", network, config.game, kind="moves", sizes=config.network_sizes, steps=0)
+    save_model(run / "model", network, config, steps=0)
 
 
 def write_minutes(run: Path, minutes: float) -> None:

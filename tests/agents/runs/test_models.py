@@ -16,6 +16,7 @@ import pytest
 import torch as th
 from sb3_contrib import MaskablePPO
 
+from agents.config import TrainConfig, make_config
 from agents.networks import NETWORKS
 from agents.networks.player import TorchPlayer
 from agents.policies import load_folder, make_policy
@@ -42,6 +43,11 @@ def game(env: str, **rules: Any) -> GameSpec:
     return GameSpec(get_variant(env).with_rules(**rules))
 
 
+def config_of(kind: str) -> TrainConfig:
+    """The configuration of a network that plays Busy Aces with supermoves."""
+    return make_config({"env": "busy-aces", "moves": "supermove", "network": kind, **SIZES[kind]}, "test")
+
+
 def play(player: Any) -> list[Game]:
     return evaluate(player, "busy-aces", range(3), max_episode_steps=60).games
 
@@ -49,9 +55,8 @@ def play(player: Any) -> list[Game]:
 def saved(folder: Path, kind: str = "mlp") -> Any:
     """A network that plays Busy Aces with supermoves."""
     th.manual_seed(0)
-    about: dict[str, Any] = {"kind": kind, "sizes": SIZES[kind]}
     network = NETWORKS[kind](SPEC, **SIZES[kind])
-    save_model(folder, network, SPEC, steps=7, **about)
+    save_model(folder, network, config_of(kind), steps=7)
     return network
 
 
@@ -83,8 +88,10 @@ def test_weights_of_a_diverged_network_are_not_saved(folder: Path, refuses: Refu
     head = th.nn.Linear(16, 1)
     th.nn.init.constant_(head.weight, th.nan)
     network = NETWORKS["mlp"](SPEC, **SIZES["mlp"])
-    about: dict[str, Any] = {"kind": "mlp", "sizes": SIZES["mlp"], "steps": 1, "value": head}
-    refuses(lambda: save_model(folder, network, SPEC, **about), "the network has diverged", "learning_rate")
+    refuses(
+        lambda: save_model(folder, network, config_of("mlp"), steps=1, value=head),
+        "the network has diverged", "learning_rate",
+    )  # fmt: skip
     assert (folder / "model.safetensors").read_bytes() == before
 
 
@@ -109,7 +116,7 @@ def test_games_do_not_depend_on_num_envs(folder: Path, tmp_path: Path, kind: str
 
 def test_explain_returns_the_probabilities_and_values(tmp_path: Path) -> None:
     network, value = saved(tmp_path / "plain"), th.nn.Linear(16, 1)
-    save_model(tmp_path / "m", network, SPEC, kind="mlp", sizes=SIZES["mlp"], steps=7, value=value)
+    save_model(tmp_path / "m", network, config_of("mlp"), steps=7, value=value)
     player = load_model(tmp_path / "m", game("busy-aces"))
     other = load_model(tmp_path / "plain", game("busy-aces"))
     batch = played(SPEC, 20, 64)
