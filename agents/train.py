@@ -97,11 +97,10 @@ def check_start(config: TrainConfig, *, resume: bool) -> None:
 def main(args: list[str] | None = None) -> int:
     """The command; its exit status."""
     run: Path | None = None
-    words = sys.argv[1:] if args is None else args
 
     def begin_or_resume() -> int:
         nonlocal run
-        arguments = parse_options(words, Arguments, "python -m agents.train CONFIG")
+        arguments = parse_options(args, Arguments, "python -m agents.train CONFIG")
         config, resume = arguments.config, arguments.resume is not None
         check_start(config, resume=resume)
         if arguments.ray is not None:

@@ -6,7 +6,6 @@ can continue (``init_from``): configuration, versions, a summary of the data wit
 (``imitation.json``) and the model (``model/``).
 """
 
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,8 +88,7 @@ def imitate(a: Arguments) -> int:
 
 def main(args: list[str] | None = None) -> int:
     """Run the command; its exit status."""
-    words = sys.argv[1:] if args is None else args
     return run_command(
-        lambda: imitate(parse_options(words, Arguments, "python -m agents imitate CONFIG")),
+        lambda: imitate(parse_options(args, Arguments, "python -m agents imitate CONFIG")),
         "Interrupted. The model in the run folder, if any, is that of the best epoch.",
     )

@@ -1,6 +1,7 @@
 """Parsing of the options of the commands in ``agents``."""
 
 import shlex
+import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -65,7 +66,7 @@ def value_of(args: list[str], option: str) -> str | None:
     return None
 
 
-def parse_options(args: list[str], kind: Callable[[TrainConfig], Options], prog: str) -> Options:
+def parse_options(args: list[str] | None, kind: Callable[[TrainConfig], Options], prog: str) -> Options:
     """Parse a command line that begins with a configuration file, which ``kind`` takes.
 
     Raises
@@ -74,7 +75,7 @@ def parse_options(args: list[str], kind: Callable[[TrainConfig], Options], prog:
         If the file is missing, or it or an option is wrong.
     """
     config = TrainConfig()
-    rest = list(args)
+    rest = list(sys.argv[1:] if args is None else args)
     folder, trust = value_of(rest, "--resume"), "--trust-model" in rest
     if folder is not None:
         config = load_config(Path(folder) / "config.yaml", trust=trust)

@@ -6,7 +6,6 @@ that are used for nothing else. Several processes with the same command share a 
 is written next to the study.
 """
 
-import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -158,8 +157,7 @@ def run(a: Arguments) -> int:
 
 def main(args: list[str] | None = None) -> int:
     """Run the command; its exit status."""
-    words = sys.argv[1:] if args is None else args
     return run_command(
-        lambda: run(parse_options(words, Arguments, "python -m agents tune CONFIG")),
+        lambda: run(parse_options(args, Arguments, "python -m agents tune CONFIG")),
         "Interrupted. Run the same command to resume.",
     )

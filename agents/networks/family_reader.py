@@ -3,12 +3,10 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from agents.family_spec import FamilySpec
-from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, MoveFeatures, MoveReader
-
-Array = npt.NDArray[Any]
+from agents.networks.feature_cache import Array
+from solitaire_env.move_features.reader import MoveFeatures, MoveReader
 
 
 class FamilyReader:
@@ -18,19 +16,13 @@ class FamilyReader:
     ----------
     spec
         The games.
-    dig_out, relaxed_reachability, rollout_lookahead
-        See :class:`MoveReader`.
+    features
+        The other arguments of :class:`MoveReader`.
     """
 
-    def __init__(
-        self, spec: FamilySpec, dig_out: int = DIG_OUT_ROUNDS, relaxed_reachability: int = 0,
-        rollout_lookahead: int = 0,
-    ) -> None:  # fmt: skip
-        self.readers = [
-            MoveReader(game, dig_out, relaxed_reachability, rollout_lookahead, family=True)
-            for game in spec.games
-        ]
-        self.rollout_lookahead = rollout_lookahead
+    def __init__(self, spec: FamilySpec, **features: Any) -> None:
+        self.readers = [MoveReader(game, **{**features, "family": True}) for game in spec.games]
+        self.rollout_lookahead = self.readers[0].rollout_lookahead
         self.widths = [len(places) for places in spec.layout.places]
         self.sizes = self.readers[0].sizes
         """Number of features of a move, and of a position."""

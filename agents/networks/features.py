@@ -4,19 +4,15 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch as th
 from torch import nn
 
 from agents.family_spec import FamilySpec
 from agents.networks.family_reader import FamilyReader
-from agents.networks.feature_cache import FeatureCache
+from agents.networks.feature_cache import Array, FeatureCache, Rows
 from agents.networks.scores import Scores
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, MoveFeatures, MoveReader
-
-Array = npt.NDArray[Any]
-Rows = npt.NDArray[np.int64]
+from solitaire_env.move_features.reader import MoveFeatures, MoveReader
 
 
 class FeaturesNetwork(nn.Module):
@@ -28,22 +24,17 @@ class FeaturesNetwork(nn.Module):
     spec
         The game as the network sees it, with ``observation="cards"``, or several games, for which the
         family's features are always read.
-    dig_out, relaxed_reachability, rollout_lookahead, family
-        The features that are read: see :class:`~solitaire_env.move_features.reader.MoveReader`.
+    features
+        The features that are read: the arguments of :class:`~solitaire_env.move_features.reader.MoveReader`.
     """
 
     width: int
     """Number of value features."""
 
-    def __init__(
-        self, spec: GameSpec | FamilySpec, dig_out: int = DIG_OUT_ROUNDS, relaxed_reachability: int = 0,
-        rollout_lookahead: int = 0, family: bool = False,
-    ) -> None:  # fmt: skip
+    def __init__(self, spec: GameSpec | FamilySpec, **features: Any) -> None:
         super().__init__()
         self.reader = (
-            FamilyReader(spec, dig_out, relaxed_reachability, rollout_lookahead)
-            if isinstance(spec, FamilySpec)
-            else MoveReader(spec, dig_out, relaxed_reachability, rollout_lookahead, family)
+            FamilyReader(spec, **features) if isinstance(spec, FamilySpec) else MoveReader(spec, **features)
         )
         self.sizes = self.reader.sizes
         """Number of features of a move, and of a position."""

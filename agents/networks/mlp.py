@@ -1,20 +1,14 @@
 """Networks that score every action, legal or not: their base, and the plain multilayer perceptron."""
 
 from itertools import pairwise
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch as th
 from torch import nn
 
-from agents.networks.feature_cache import ObservationCache
+from agents.networks.feature_cache import Array, ObservationCache, Rows
 from agents.networks.scores import Scores
 from solitaire_env.core.cards import DOWN
 from solitaire_env.core.spec import GameSpec
-
-Array = npt.NDArray[Any]
-Rows = npt.NDArray[np.int64]
 
 
 class DenseNetwork(nn.Module):

@@ -1,6 +1,7 @@
 """MovesNetwork: scores each legal move from the move features of :mod:`solitaire_env.move_features`."""
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch as th
@@ -8,13 +9,13 @@ from torch import nn
 from torch.nn import functional as F
 
 from agents.family_spec import FamilySpec
-from agents.networks.feature_cache import FeatureCache
-from agents.networks.features import Array, FeaturesNetwork, Rows
+from agents.networks.feature_cache import Array, FeatureCache, Rows
+from agents.networks.features import FeaturesNetwork
 from agents.networks.layers import normalize_relu, read_moves, weigh_moves
 from agents.networks.scores import Scores
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.columns import NUM_MOVE
-from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, MoveFeatures
+from solitaire_env.move_features.reader import MoveFeatures
 from solitaire_env.policies.network import LOOKAHEAD
 
 
@@ -32,27 +33,18 @@ class MovesNetwork(FeaturesNetwork):
         Sizes of the hidden layers for moves.
     width
         Size of the two hidden layers for the value.
-    dig_out
-        Rounds of dig-out features (:mod:`solitaire_env.move_features.dig_outs`).
-    rollout_lookahead
-        Rollout lookahead: follow the linear policy after each move, for at most this many moves, and add the
-        features of the position where it stops (:mod:`solitaire_env.move_features.lookahead`). 0 turns it
-        off.
-    relaxed_reachability
-        Number of relaxed-reachability features (:mod:`solitaire_env.move_features.reachability`).
-    family
-        1: the family's features are read too (:mod:`solitaire_env.move_features.family`). The weights are
-        then of the same shapes in every game.
+    features
+        The features that are read: the arguments of :class:`~solitaire_env.move_features.reader.MoveReader`.
+        With ``family``, the weights are of the same shapes in every game.
     """
 
     def __init__(
         self, spec: GameSpec | FamilySpec, hidden: tuple[int, ...] = (64, 32), width: int = 64,
-        dig_out: int = DIG_OUT_ROUNDS, rollout_lookahead: int = 0, relaxed_reachability: int = 0,
-        family: int = 0,
+        **features: Any,
     ) -> None:  # fmt: skip
-        super().__init__(spec, dig_out, relaxed_reachability, rollout_lookahead, bool(family))
+        super().__init__(spec, **features)
         self.width = width
-        if rollout_lookahead:
+        if self.reader.rollout_lookahead:
             self.register_buffer(LOOKAHEAD, th.zeros(NUM_MOVE))
         move, size = self.sizes
         self.read_move = nn.Linear(move, hidden[0])

@@ -2,15 +2,13 @@
 
 from typing import Any
 
-import numpy.typing as npt
 import torch as th
 
 from agents.networks import Network
+from agents.networks.feature_cache import Array
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.policies.model_files import hash_weights
 from solitaire_env.policies.network import NetworkPlayer
-
-Array = npt.NDArray[Any]
 
 
 class TorchPlayer(NetworkPlayer):

@@ -9,7 +9,7 @@ from agents.cluster import Cluster
 from agents.config import TrainConfig
 from agents.playing.on_cluster import play_on
 from agents.policies import make_policy
-from agents.results.by_game import Row, Rows, read_file
+from agents.results.by_game import Row, RowsByGame, read_file
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Moves, Variant
 from solitaire_env.evaluation import Evaluation, Game, evaluate
@@ -64,7 +64,7 @@ def play_policy(
 def play_games(
     policy: str, games: Sequence[tuple[Variant, Moves | None]], deals: str, path: Path, line: ProgressLine, *,
     name: str,
-) -> Rows:  # fmt: skip
+) -> RowsByGame:  # fmt: skip
     """Play deals of each game with a policy, and write a row for each to a file as JSON lines.
 
     Games that the same policy has played on these deals are skipped.

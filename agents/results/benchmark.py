@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from agents.results.by_game import Rows, stored_rows
+from agents.results.by_game import RowsByGame, stored_rows
 from agents.results.solver_results import SolverResult, solver_results
 from agents.results.stored import STANDARD, Entry, deals_text, read_entries
 from solitaire_env import VARIANTS, Variant
@@ -72,7 +72,7 @@ def _reference(policy: str, deals: str, s: Summary) -> Reference:
     return Reference(policy, deals, s.win_rate, s.cards_home)
 
 
-def _family(variant: Variant, rows: Mapping[str, Rows]) -> list[Reference]:
+def _family(variant: Variant, rows: Mapping[str, RowsByGame]) -> list[Reference]:
     """The results of the policies that play every game."""
     of_game = [rows[policy][variant.name] for policy in rows if variant.name in rows[policy]]
     return [

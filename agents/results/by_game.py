@@ -41,7 +41,7 @@ class Row:
     """Share of games that were truncated at the step limit."""
 
 
-Rows = Mapping[str, Row]
+RowsByGame = Mapping[str, Row]
 """Rows by game."""
 
 
@@ -50,7 +50,7 @@ def rows_of(lines: Sequence[dict[str, Any]]) -> dict[str, Row]:
     return {line["game"]: Row(**{**line, "cards_interval": tuple(line["cards_interval"])}) for line in lines}
 
 
-def stored_rows() -> dict[str, Rows]:
+def stored_rows() -> dict[str, RowsByGame]:
     """The rows of the table ``family`` by policy, those of :data:`POLICIES` first."""
     rows = read_rows("family")
     return {name: rows_of(rows[name]) for name in (*POLICIES, SPECIALISTS) if name in rows}
@@ -73,7 +73,7 @@ def _home(row: Row) -> str:
     return f"{_percent(row.cards_home)} [{100 * low:.1f}, {100 * high:.1f}]"
 
 
-def games_table(rows: Mapping[str, Rows], games: Sequence[str]) -> str:
+def games_table(rows: Mapping[str, RowsByGame], games: Sequence[str]) -> str:
     """A Markdown table with a row per game: games won, and cards home, by each policy."""
     head = ["", *(f"won: {name}" for name in rows), *(f"cards home: {name}" for name in rows)]
     lines = []
@@ -85,7 +85,7 @@ def games_table(rows: Mapping[str, Rows], games: Sequence[str]) -> str:
     return table(head, lines)
 
 
-def means_table(rows: Mapping[str, Rows], games: Sequence[str]) -> str:
+def means_table(rows: Mapping[str, RowsByGame], games: Sequence[str]) -> str:
     """A Markdown table with a row per policy: means over the games."""
     lines = []
     for name, of_policy in rows.items():

@@ -40,7 +40,7 @@ FINAL_TEST: range = splits.HELD_OUT
 """Deals of the final test, which no choice is based on."""
 
 Table = Literal["leaderboard", "search", "ablations", "family", "solver"]
-Rows = list[dict[str, Any]]
+JsonRows = list[dict[str, Any]]
 
 
 def _plain(text: str) -> str:
@@ -122,10 +122,10 @@ class Entry:
 # ------------------------------------------------------------------------------------ the files
 
 
-def read_rows(table: Table) -> dict[str, Rows]:
+def read_rows(table: Table) -> dict[str, JsonRows]:
     """The rows of a table by entry."""
     path = RESULTS / f"{table}.jsonl.xz"
-    rows: dict[str, Rows] = {}
+    rows: dict[str, JsonRows] = {}
     if path.exists():
         with lzma.open(path, "rt", encoding="utf-8") as file:
             for line in file:
@@ -169,7 +169,7 @@ def finish(table: Table, entry: str, about: About | None = None) -> None:
         path.unlink()
 
 
-def store(table: Table, entry: str, rows: Rows, about: About | None = None) -> None:
+def store(table: Table, entry: str, rows: JsonRows, about: About | None = None) -> None:
     """Write all rows of an entry, and its description, in place of those that are stored."""
     path = RESULTS / f"{table}.jsonl.xz"
     RESULTS.mkdir(exist_ok=True)

@@ -20,7 +20,7 @@ from tests.move_features.test_moves import played
 
 @th.no_grad()
 def test_a_network_without_policy_weights_plays_no_moves() -> None:
-    network = MovesNetwork(GameSpec(get_variant("busy-aces")), (8,), 8, 1, rollout_lookahead=3)
+    network = MovesNetwork(GameSpec(get_variant("busy-aces")), (8,), 8, dig_out=1, rollout_lookahead=3)
     observations = played(ALL_GAMES["busy-aces"], 10, 4).observations()
     positions = network.read_features(observations, np.zeros((4, 0), dtype=np.int8)).positions
     assert (positions[:, -2] == 0).all()
