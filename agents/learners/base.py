@@ -12,15 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import torch as th
-from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.type_aliases import MaybeCallback
+from stable_baselines3.common.callbacks import BaseCallback, CallbackList
+from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.utils import get_device
 
 from agents.config import TrainConfig
 from agents.learners.parallel import make_minibatches, set_gradients
 from agents.learners.process_group import ProcessGroup
 from agents.learners.training_env import TrainingEnv
+from agents.networks.actor_critic import ActorCritic
 from agents.networks.feature_cache import Rows
-from agents.networks.sb3_policy import NetworkPolicy
 from agents.networks.scores import Scores
 
 Array = npt.NDArray[Any]
@@ -39,8 +40,8 @@ class Rollout(NamedTuple):
     """For each step, what :meth:`Learner.act` returned besides the actions."""
 
 
-class Learner(BaseAlgorithm):
-    """A learner whose processes train together, with SB3's callbacks and loggers.
+class Learner:
+    """A learner whose processes train together.
 
     Parameters
     ----------
@@ -52,55 +53,47 @@ class Learner(BaseAlgorithm):
         The processes; ``group.share`` is the completed share of the training, 0 to 1.
     """
 
-    policy: NetworkPolicy
-    env: TrainingEnv
-
     def __init__(self, config: TrainConfig, env: TrainingEnv, group: ProcessGroup) -> None:
-        super().__init__(
-            NetworkPolicy, env, lambda _: config.rate_at(group.share), seed=config.seed, device=config.device,
-            policy_kwargs=policy_arguments(config, env), support_multi_env=True,
-        )  # fmt: skip
-        self.config = config
-        self.group = group
-        self._setup_model()
-
-    def _setup_model(self) -> None:
-        self._setup_lr_schedule()
-        self.set_random_seed(self.seed)
-        self.random = np.random.default_rng([self.seed or 0, self.group.rank])
-        self.policy = NetworkPolicy(
-            self.observation_space, self.action_space, self.lr_schedule, **self.policy_kwargs
+        self.config, self.env, self.group = config, env, group
+        self.device = get_device(config.device)
+        self.random = np.random.default_rng([config.seed, group.rank])
+        self.logger = Logger(None, [])
+        self.num_timesteps = 0
+        """Steps of all games until now."""
+        th.manual_seed(config.seed)
+        env.seed(config.seed)
+        self.policy = ActorCritic(
+            config.network, env.game, config.network_sizes, config.rate_at(group.share)
         ).to(self.device)
 
-    def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
-        return ["policy", "policy.optimizer"], []
+    def set_logger(self, logger: Logger) -> None:
+        """Log there from now on."""
+        self.logger = logger
 
-    def learn(
-        self, total_timesteps: int, callback: MaybeCallback = None, log_interval: int = 1,
-        tb_log_name: str = "run", reset_num_timesteps: bool = True, progress_bar: bool = False,
-    ) -> "Learner":  # fmt: skip
-        """Play and learn until the callback ends it, or for ``total_timesteps`` steps of all games."""
-        total, callback = self._setup_learn(
-            total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar
-        )
+    def learn(self, total_timesteps: int, callback: BaseCallback | None = None) -> None:
+        """Play and learn until a callback of SB3 ends it, or for ``total_timesteps`` steps of all games."""
+        callback = callback or CallbackList([])
+        callback.init_callback(self)  # type: ignore[arg-type]  # reads the logger and the number of steps
+        callback.on_training_start({}, {})
         self.begin()
-        callback.on_training_start(locals(), globals())
-        while self.num_timesteps < total:
-            rollout = self.play(callback)
-            if rollout is None:
-                break
-            self._update_learning_rate(self.policy.optimizer)
+        while self.num_timesteps < total_timesteps and (rollout := self.play(callback)) is not None:
+            self.set_rate()
             self.train(rollout)
             self.logger.dump(self.num_timesteps)
         callback.on_training_end()
-        return self
 
     def begin(self) -> None:
-        """Take over the games as the environment dealt them."""
+        """Deal the first games."""
         self.cache: Any = self.policy.network.make_cache()
-        self.seen = np.asarray(self._last_obs)
+        self.seen = np.asarray(self.env.reset())
 
-    def play(self, callback: Any) -> Rollout | None:
+    def set_rate(self) -> None:
+        """Set the learning rate of the completed share of the training."""
+        rate = self.config.rate_at(self.group.share)
+        self.policy.optimizer.param_groups[0]["lr"] = rate
+        self.logger.record("train/learning_rate", rate)
+
+    def play(self, callback: BaseCallback) -> Rollout | None:
         """Play ``n_steps`` of all games; None when the callback ends the training."""
         self.cache.clear()
         before = self.num_timesteps
@@ -165,8 +158,3 @@ class Learner(BaseAlgorithm):
     @abstractmethod
     def train(self, rollout: Rollout, /) -> None:
         """Learn from a rollout."""
-
-
-def policy_arguments(config: TrainConfig, env: TrainingEnv) -> dict[str, Any]:
-    """The arguments of :class:`NetworkPolicy`."""
-    return {"kind": config.network, "spec": env.game, "sizes": config.network_sizes}

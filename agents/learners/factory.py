@@ -7,9 +7,10 @@ again in every pass: :mod:`agents.learners.ppo` computes the same in a fraction 
 from typing import Final
 
 from sb3_contrib import MaskablePPO
+from stable_baselines3.common.callbacks import BaseCallback
 
 from agents.config import TrainConfig
-from agents.learners.base import Learner, policy_arguments
+from agents.learners.base import Learner
 from agents.learners.initial_weights import initialize
 from agents.learners.parallel import MAX_GRAD_NORM
 from agents.learners.playouts import PlayoutLearner
@@ -17,7 +18,8 @@ from agents.learners.ppo import PPO
 from agents.learners.pqn import PQN
 from agents.learners.process_group import ProcessGroup
 from agents.learners.training_env import TrainingEnv
-from agents.networks.sb3_policy import NetworkPolicy
+from agents.networks.actor_critic import ActorCritic
+from agents.networks.sb3_policy import AnyPolicy, NetworkPolicy
 
 AnyLearner = Learner | MaskablePPO
 
@@ -29,9 +31,10 @@ KEYS: Final = (
 
 
 def _make_maskable_ppo(config: TrainConfig, env: TrainingEnv, group: ProcessGroup) -> MaskablePPO:
+    about = {"kind": config.network, "spec": env.game, "sizes": config.network_sizes}
     return MaskablePPO(
         NetworkPolicy, env, learning_rate=lambda _: config.rate_at(group.share),
-        policy_kwargs=policy_arguments(config, env), vf_coef=1.0, max_grad_norm=MAX_GRAD_NORM,
+        policy_kwargs=about, vf_coef=1.0, max_grad_norm=MAX_GRAD_NORM,
         **{key: getattr(config, key) for key in KEYS},
     )  # fmt: skip
 
@@ -44,9 +47,21 @@ def make_model(config: TrainConfig, env: TrainingEnv, group: ProcessGroup | None
         if config.learner == "maskable-ppo"
         else LEARNERS[config.learner](config, env, group)
     )
-    policy = model.policy
-    assert isinstance(policy, NetworkPolicy)
-    initialize(config, policy)
+    initialize(config, policy_of(model))
     if isinstance(model, PlayoutLearner):
         model.set_reference()
     return model
+
+
+def policy_of(model: AnyLearner) -> AnyPolicy:
+    """The network of a learner, with value head and optimizer."""
+    assert isinstance(model.policy, (ActorCritic, NetworkPolicy))
+    return model.policy
+
+
+def run_learner(model: AnyLearner, callback: BaseCallback) -> None:
+    """Play and learn until the callback ends it."""
+    if isinstance(model, MaskablePPO):
+        model.learn(2**62, callback, reset_num_timesteps=False)  # it counts those before a resumption
+    else:
+        model.learn(2**62, callback)

@@ -6,16 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import torch as th
-from gymnasium.spaces import Discrete
 from stable_baselines3.common.utils import get_device
 
 from agents.config import TrainConfig
 from agents.learners.initial_weights import initialize
 from agents.learners.parallel import MAX_GRAD_NORM
-from agents.networks.sb3_policy import NetworkPolicy
+from agents.networks.actor_critic import ActorCritic
 from agents.results.transcripts import Positions
 from agents.runs.models import save_model
-from solitaire_env.env import observation_space
 from solitaire_env.util.cores import usable_cores
 from solitaire_env.util.progress import ProgressLine
 
@@ -40,19 +38,17 @@ class Student:
         th.manual_seed(config.seed)
         self.config, self.positions = config, positions
         self.actions = config.game.num_actions
-        policy = NetworkPolicy(
-            observation_space(config.game), Discrete(self.actions), lambda _: config.learning_rate,
-            kind=config.network, spec=config.game, sizes=config.network_sizes,
-        )  # fmt: skip
-        initialize(config, policy)
-        self.policy = policy.to(get_device(config.device))
+        self.device = get_device(config.device)
+        self.policy = ActorCritic(config.network, config.game, config.network_sizes, config.learning_rate)
+        initialize(config, self.policy)
+        self.policy.to(self.device)
 
     def _batch(self, rows: Array) -> tuple[th.Tensor, Array, th.Tensor, th.Tensor, th.Tensor]:
         """Observations, masks, actions, returns, and whether the moves are learned."""
         p = self.positions
         masks = np.unpackbits(p.masks[rows], axis=1, count=self.actions).view(np.int8)
         observations, actions, returns, learned = (
-            th.from_numpy(part[rows]).to(self.policy.device)
+            th.from_numpy(part[rows]).to(self.device)
             for part in (p.observations, p.actions, p.returns, p.learned)
         )
         return observations, masks, actions, returns, learned
@@ -62,8 +58,8 @@ class Student:
         observations, masks, actions, returns, learned = self._batch(rows)
         optimizer = self.policy.optimizer
         optimizer.param_groups[0]["lr"] = rate
-        seen, logs = self.policy.log_probabilities(observations, masks)
-        loss = -(seen.of(actions, logs) * learned).sum() / learned.sum().clamp(min=1)
+        seen = self.policy.network.score(observations, masks)
+        loss = -(seen.of(actions, seen.logs()) * learned).sum() / learned.sum().clamp(min=1)
         error = (self.policy.value_net(seen.features)[:, 0] - returns).square().mean()
         optimizer.zero_grad()
         (loss + error).backward()
@@ -76,12 +72,12 @@ class Student:
         taught, losses, hits, errors = 0, 0.0, 0, 0.0
         for first in range(0, len(rows), 4096):
             observations, masks, actions, returns, learned = self._batch(rows[first : first + 4096])
-            values, logs, _ = self.policy.evaluate_actions(observations, actions, masks)
-            likeliest, *_ = self.policy(observations, deterministic=True, action_masks=masks)
+            seen = self.policy.network.score(observations, masks)
+            values, logs = self.policy.value_net(seen.features)[:, 0], seen.logs()
             taught += int(learned.sum())
-            losses -= float(logs[learned].sum())
-            hits += int((likeliest == actions)[learned].sum())
-            errors += float((values[:, 0] - returns).square().sum())
+            losses -= float(seen.of(actions, logs)[learned].sum())
+            hits += int((seen.actions[seen.choose(logs)] == actions)[learned].sum())
+            errors += float((values - returns).square().sum())
         return Score(losses / taught, hits / taught, (errors / len(rows)) ** 0.5)
 
     def save(self, folder: Path, steps: int) -> None:

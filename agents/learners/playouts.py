@@ -128,8 +128,8 @@ class PlayoutLearner(Learner):
         rows, seen = self.see()
         with th.inference_mode():
             logs = seen.logs()
-            actions, _ = self.policy.choose(seen, logs, deterministic=False)
-            return actions.cpu().numpy(), self.decide(rows, seen, logs)
+            actions = seen.actions[seen.draw(logs)].cpu().numpy()
+            return actions, self.decide(rows, seen, logs)
 
     def decide(self, cached_rows: Array, seen: Scores, logs: th.Tensor) -> Decisions:
         """The current positions with more than one likely move, and the advantages of these moves."""
@@ -145,7 +145,7 @@ class PlayoutLearner(Learner):
 
         values = self.evaluator(self.seen[rows], games, actions, self.random)
         sums = np.bincount(games, shares * values, len(rows)) / np.bincount(games, shares, len(rows))
-        gains = np.zeros((len(rows), int(self.action_space.n)), dtype=np.float32)  # type: ignore[attr-defined]
+        gains = np.zeros((len(rows), self.env.game.num_actions), dtype=np.float32)
         gains[games, actions] = values - sums[games]
         before = np.zeros_like(gains)
         if len(rows):

@@ -52,9 +52,10 @@ class PPO(Learner):
         """
         _, seen = self.see()
         with th.inference_mode():
-            actions, logs = self.policy.choose(seen, seen.logs(), deterministic=False)
+            logs = seen.logs()
+            chosen = seen.draw(logs)
             values = self.policy.value_net(seen.features)[:, 0]
-            return actions.cpu().numpy(), (logs.cpu().numpy(), values.cpu().numpy())
+            return seen.actions[chosen].cpu().numpy(), (logs[chosen].cpu().numpy(), values.cpu().numpy())
 
     def targets(self, rollout: Rollout) -> Targets:
         """What is learned from a rollout."""

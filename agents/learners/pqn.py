@@ -15,7 +15,10 @@ import numpy as np
 import torch as th
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from agents.config import TrainConfig
 from agents.learners.base import Array, Learner, Rollout
+from agents.learners.process_group import ProcessGroup
+from agents.learners.training_env import TrainingEnv
 from agents.networks.feature_cache import Rows
 from agents.networks.scores import Scores
 
@@ -56,8 +59,8 @@ class PQN(Learner):
     minibatches, which is steadier than the network after any of them.
     """
 
-    def _setup_model(self) -> None:
-        super()._setup_model()
+    def __init__(self, config: TrainConfig, env: TrainingEnv, group: ProcessGroup) -> None:
+        super().__init__(config, env, group)
         averaged: Any = get_ema_multi_avg_fn(AVERAGE)  # type: ignore[no-untyped-call]
         self.average = AveragedModel(self.policy.network, self.device, multi_avg_fn=averaged)
         self.policy.average = self.average  # so that checkpoints include it

@@ -31,6 +31,7 @@ from agents.learners.parallel import MAX_GRAD_NORM
 from agents.learners.progress import WINDOW, Progress, Rates
 from agents.learners.selection import Selection
 from agents.networks import network_class
+from agents.networks.actor_critic import make_value_layer
 from agents.runs.config_files import import_games
 from agents.runs.folders import CURVE, cut_curve
 from agents.runs.interrupt import first_interrupt
@@ -131,9 +132,7 @@ class NetworkModule(TorchRLModule, ValueFunctionAPI):
         config = self.model_config["config"]
         self.spec = config.game
         self.network = network_class(config.network)(self.spec, **config.network_sizes)
-        self.value_net = th.nn.Linear(self.network.width, 1)
-        th.nn.init.zeros_(self.value_net.weight)
-        th.nn.init.zeros_(self.value_net.bias)
+        self.value_net = make_value_layer(self.network.width)
         if (weights := self.model_config["weights"]) is not None:
             self.load_state_dict({name: th.as_tensor(values) for name, values in weights.items()})
 

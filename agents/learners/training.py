@@ -12,13 +12,12 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger, configure
 
 from agents.config import ConfigError, TrainConfig
-from agents.learners.factory import AnyLearner, make_model
+from agents.learners.factory import AnyLearner, make_model, policy_of, run_learner
 from agents.learners.pqn import PQN, TEMPERATURE
 from agents.learners.process_group import ProcessGroup, start_processes
 from agents.learners.progress import LastGames, Progress, Rates
 from agents.learners.selection import Selection
 from agents.learners.training_env import make_env
-from agents.networks.sb3_policy import NetworkPolicy
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
 from agents.runs.config_files import dump_config, import_games
 from agents.runs.folders import CHECKPOINT, CURVE, cut_curve
@@ -37,7 +36,7 @@ MIN_GAMES: Final = 64
 class TrainingCallback(BaseCallback):
     """The callback of a training: writes progress line, curve and checkpoints, and ends the training."""
 
-    model: AnyLearner
+    model: AnyLearner  # type: ignore[assignment]  # SB3 knows only its own
 
     def __init__(
         self, progress: Progress, group: ProcessGroup, selection: Selection, line: ProgressLine,
@@ -56,12 +55,10 @@ class TrainingCallback(BaseCallback):
         return means and means[0]
 
     def _on_rollout_start(self) -> None:
-        policy = self.model.policy
-        assert isinstance(policy, NetworkPolicy)
         progress = self.progress
         self.selection.evaluate_at(progress.share, progress.steps)
         value_only = progress.steps < progress.config.value_warmup_steps
-        policy.value_only = self.group.begin_rollout(progress.share, value_only)
+        policy_of(self.model).value_only = self.group.begin_rollout(progress.share, value_only)
         self.games_before = progress.games
 
     def _on_step(self) -> bool:
@@ -88,7 +85,7 @@ class TrainingCallback(BaseCallback):
             self.on_update(self)
         if progress.checkpoint_is_due():
             # Before the next update, so that weights and counts match.
-            save_checkpoint(progress.run / CHECKPOINT, self.model, progress.stored)
+            save_checkpoint(progress.run / CHECKPOINT, policy_of(self.model), progress.stored)
 
 
 def learn(
@@ -112,13 +109,13 @@ def learn(
             progress = Progress(config, run, **stored)
             callback = TrainingCallback(progress, group, selection, line, interrupt, on_update)
             try:
-                model.learn(total_timesteps=2**62, callback=callback, reset_num_timesteps=False)
+                run_learner(model, callback)
             finally:
                 line.close()
                 model.logger.close()
     finally:
         group.end()
-    save_checkpoint(run / CHECKPOINT, model, progress.stored)
+    save_checkpoint(run / CHECKPOINT, policy_of(model), progress.stored)
     _save(config, run / "model", model)
     if not interrupt.requested:
         selection.evaluate_at(progress.share, progress.steps)
@@ -139,15 +136,15 @@ def _count_processes(config: TrainConfig) -> int:
 class _WorkerCallback(BaseCallback):
     """Callback of the other processes: the counterpart of :class:`TrainingCallback`."""
 
+    model: AnyLearner  # type: ignore[assignment]  # SB3 knows only its own
+
     def __init__(self, group: ProcessGroup) -> None:
         super().__init__()
         self.group = group
         self.games = 0
 
     def _on_rollout_start(self) -> None:
-        policy = self.model.policy
-        assert isinstance(policy, NetworkPolicy)
-        policy.value_only = self.group.begin_rollout(0.0, False)
+        policy_of(self.model).value_only = self.group.begin_rollout(0.0, False)
 
     def _on_step(self) -> bool:
         self.games += int(np.count_nonzero(self.locals["dones"]))
@@ -163,7 +160,7 @@ def _run_worker(group: ProcessGroup, config: TrainConfig, run: Path, resume: boo
     import_games(config.env, config.games)  # the command has done so, in its process
     model, _ = _make(config, run, group, resume=resume)
     model.set_logger(Logger(None, []))
-    model.learn(total_timesteps=2**62, callback=_WorkerCallback(group), reset_num_timesteps=False)
+    run_learner(model, _WorkerCallback(group))
 
 
 def _make(
@@ -180,7 +177,7 @@ def _make(
     model = make_model(replace(config, init_from=None) if resume else config, env, group)
     progress = {"steps": 0, "seconds": 0.0, "games": 0}
     if resume:
-        progress = load_checkpoint(run / CHECKPOINT, model)
+        progress = load_checkpoint(run / CHECKPOINT, policy_of(model))
         model.num_timesteps = int(progress["steps"])
     if resume and group.rank == 0:
         write_text(run / "config.yaml", dump_config(config))  # with what the command line changes
@@ -193,8 +190,7 @@ def _make(
 
 def _save(config: TrainConfig, folder: Path, model: AnyLearner) -> None:
     """Write the current network as a model folder."""
-    steps, policy = model.num_timesteps, model.policy
-    assert isinstance(policy, NetworkPolicy)
+    steps, policy = model.num_timesteps, policy_of(model)
     if isinstance(model, PQN):
         save_model(folder, model.average.module, config, steps=steps, temperature=TEMPERATURE)
     else:

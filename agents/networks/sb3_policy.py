@@ -1,4 +1,4 @@
-"""NetworkPolicy: a network as the policy of sb3-contrib's learners, with a value head."""
+"""NetworkPolicy: a network with a value head as the policy of sb3-contrib's MaskablePPO."""
 
 from typing import Any
 
@@ -10,6 +10,7 @@ from torch import nn
 
 from agents.family_spec import FamilySpec
 from agents.networks import network_class
+from agents.networks.actor_critic import ADAM_EPSILON, ActorCritic, make_value_layer
 from agents.networks.adam import Adam
 from agents.networks.scores import Scores
 from solitaire_env.core.spec import GameSpec
@@ -41,12 +42,10 @@ class NetworkPolicy(MaskableActorCriticPolicy):
     def _build(self, lr_schedule: Any) -> None:
         kind, sizes = self._network
         self.network = network_class(kind)(self.spec, **sizes)
-        self.value_net = nn.Linear(self.network.width, 1)
+        self.value_net = make_value_layer(self.network.width)
         self.mlp_extractor = nn.Identity()  # type: ignore[assignment]
         self.action_net = nn.Identity()
-        nn.init.zeros_(self.value_net.weight)
-        nn.init.zeros_(self.value_net.bias)
-        self.optimizer = Adam(self.parameters(), lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[assignment]
+        self.optimizer = Adam(self.parameters(), lr_schedule(1), ADAM_EPSILON)  # type: ignore[assignment]
 
     def log_probabilities(self, observations: th.Tensor, masks: Any) -> tuple[Scores, th.Tensor]:
         """The network's scores, and the log probabilities of the moves."""
@@ -57,20 +56,13 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         seen = self.network.score(observations, masks.reshape(n, -1).astype(np.int8, copy=False))
         return seen, seen.logs()
 
-    def choose(self, seen: Scores, logs: th.Tensor, deterministic: bool) -> tuple[th.Tensor, th.Tensor]:
-        """Actions, and their log probabilities, ``[n]`` each."""
-        # The maximum of log probabilities with Gumbel noise is a draw from the probabilities.
-        keys = logs if deterministic else logs - th.empty_like(logs).exponential_().clamp_(min=1e-30).log_()
-        chosen = seen.choose(keys)
-        return seen.actions[chosen], logs[chosen]
-
     def forward(
         self, obs: th.Tensor, deterministic: bool = False, action_masks: Any = None
     ) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
         """Actions, values and log probabilities."""
         seen, logs = self.log_probabilities(obs, action_masks)
-        actions, chosen_logs = self.choose(seen, logs, deterministic)
-        return actions, self.value_net(seen.features), chosen_logs
+        chosen = seen.choose(logs) if deterministic else seen.draw(logs)
+        return seen.actions[chosen], self.value_net(seen.features), logs[chosen]
 
     def evaluate_actions(
         self, obs: th.Tensor, actions: th.Tensor, action_masks: Any = None
@@ -97,5 +89,6 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         values: th.Tensor = self.value_net(self.network.value(obs))
         return values
 
-    def _predict(self, observation: Any, deterministic: bool = False, action_masks: Any = None) -> th.Tensor:
-        return self.choose(*self.log_probabilities(observation, action_masks), deterministic)[0]
+
+AnyPolicy = ActorCritic | NetworkPolicy
+"""What learns: in our learners, and in MaskablePPO."""

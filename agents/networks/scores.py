@@ -33,6 +33,11 @@ class Scores(NamedTuple):
             raise ValueError("the network has diverged: its scores are no longer finite")
         return chosen
 
+    def draw(self, logs: th.Tensor) -> th.Tensor:
+        """The index of a move of each game, drawn from log probabilities ``[moves]``: ``[games]``."""
+        # The maximum of log probabilities with Gumbel noise is a draw from the probabilities.
+        return self.choose(logs - th.empty_like(logs).exponential_().clamp_(min=1e-30).log_())
+
     def of(self, actions: th.Tensor, numbers: th.Tensor) -> th.Tensor:
         """The number of an action of each game, ``[games]`` of ``[moves]``; 0 where it is not legal."""
         taken = (self.actions == actions[self.games]).nonzero()[:, 0]

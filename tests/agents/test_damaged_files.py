@@ -146,7 +146,7 @@ def test_damaged_checkpoints(tmp_path: Path) -> None:
     config = make_config(values, "test")
     trainee = make_model(config, make_env(config))
     path = tmp_path / "checkpoint.safetensors"
-    save_checkpoint(path, trainee, {"steps": 8, "seconds": 1.5, "games": 0})
+    save_checkpoint(path, trainee.policy, {"steps": 8, "seconds": 1.5, "games": 0})
     good = path.read_bytes()
 
     @DAMAGE
@@ -155,7 +155,7 @@ def test_damaged_checkpoints(tmp_path: Path) -> None:
         path.unlink()
         path.write_bytes(data)
         progress = read_or_refused(
-            lambda path: load_checkpoint(path, trainee), path, (ValueError, ConfigError)
+            lambda path: load_checkpoint(path, trainee.policy), path, (ValueError, ConfigError)
         )
         if progress is not None:
             for parameters in trainee.policy.parameters():

@@ -137,9 +137,9 @@ def test_training_uses_the_device(name: str, tmp_path: Path, accelerator: None) 
         assert len(moments) == len(before)
     assert all(isinstance(state["exp_avg"], Elsewhere) for state in moments.values())
     progress = {"steps": 128, "seconds": 1.0, "games": 3}
-    save_checkpoint(tmp_path / "checkpoint", model, progress)
+    save_checkpoint(tmp_path / "checkpoint", model.policy, progress)
     again, *_ = made(**NETWORKS[name])
-    assert load_checkpoint(tmp_path / "checkpoint", again) == progress
+    assert load_checkpoint(tmp_path / "checkpoint", again.policy) == progress
     assert_away(again)
     for tensor, other in zip(model.policy.parameters(), again.policy.parameters(), strict=True):
         assert th.equal(tensor.cpu(), other.cpu())

@@ -238,8 +238,8 @@ def test_checkpoint_restores_weights_and_moments(tmp_path: Path) -> None:
     first, second = (make_model(replace(config, seed=seed), make_env(config)) for seed in (0, 1))
     first.learn(512)
     progress = {"steps": 7, "seconds": 1.5, "games": 3}
-    save_checkpoint(tmp_path / "checkpoint", first, progress)
-    assert load_checkpoint(tmp_path / "checkpoint", second) == progress
+    save_checkpoint(tmp_path / "checkpoint", first.policy, progress)
+    assert load_checkpoint(tmp_path / "checkpoint", second.policy) == progress
     for name, weights in first.policy.state_dict().items():
         assert th.equal(second.policy.state_dict()[name], weights), name
     moments, loaded = (model.policy.optimizer.state_dict()["state"] for model in (first, second))
@@ -390,7 +390,7 @@ def test_a_full_disk_is_an_error_that_names_the_file(run: Path, full_disk: Calla
     config = load_config(run / "config.yaml")
     model = make_model(config, make_env(config))
     with pytest.raises(OSError, match=rf"{run / CHECKPOINT}: cannot be written \(File too large\)"):
-        save_checkpoint(run / CHECKPOINT, model, {})
+        save_checkpoint(run / CHECKPOINT, model.policy, {})
     assert {path: path.read_bytes() for path in run.glob("*.*")} == before
 
 

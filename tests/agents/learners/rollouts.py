@@ -41,9 +41,8 @@ class Positions(BaseCallback):
 
 def rollout(model: Learner) -> tuple[Any, list[Any]]:
     """A learner's first rollout, and the positions and masks before each step and after the last."""
-    callback = Positions()
+    callback: Any = Positions()
     callback.init_callback(model)
-    model._setup_learn(0, callback)
     model.begin()
     played = model.play(callback)
     assert played is not None

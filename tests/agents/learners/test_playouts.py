@@ -136,7 +136,7 @@ def test_the_network_learns_the_best_move_despite_the_kl_penalty(monkeypatch: py
         told = decisions._replace(gains=gains)
         first = model._expect(told, np.arange(len(best)))
         assert first[1].item() == pytest.approx(0, abs=1e-2)
-        model._update_learning_rate(model.policy.optimizer)
+        model.set_rate()
         model.learn_decisions(told)
         after = model._expect(told, np.arange(len(best)))
         assert after[0] > first[0] and after[1] > 0

@@ -95,7 +95,7 @@ def test_ppo_learns_which_moves_are_rewarded() -> None:
     model.targets = lambda _: told
     model.policy.value_only = False
     before = targets.logs.clone()
-    model._update_learning_rate(model.policy.optimizer)
+    model.set_rate()
     model.train(played)
     rows = np.arange(len(before))
     seen = model.policy.network.score_cached(model.cache, rows)

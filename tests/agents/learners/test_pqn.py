@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from safetensors.torch import load_file
+from stable_baselines3.common.callbacks import ConvertCallback
 
 from agents.config import make_config
 from agents.learners import pqn
@@ -80,7 +81,7 @@ def test_pqn_improves_play() -> None:
         home.extend(info["cards_home"] for info in variables["infos"] if "cards_home" in info)
         return True
 
-    model.learn(64_000, store)
+    model.learn(64_000, ConvertCallback(store))
     assert np.mean(home[-300:]) > np.mean(home[:60]) + 3
     assert model.logger.name_to_value["train/value_loss"] < 0.1
 
