@@ -47,8 +47,6 @@ class _Views(NamedTuple):
     """Observations, rewards, terminated and truncated."""
     infos: dict[str, Array]
     """By the names in :data:`_INFOS`."""
-    home: Array
-    """The array of ``cards_home``: the engine reads its own."""
     all: Array
     """Marks all games."""
 
@@ -275,19 +273,17 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
     @cached_property
     def _views(self) -> _Views:
         batch = self.batch
-        home = batch.state.home.copy()
         infos = (
             batch.state.mask.view(self.mask_dtype),
             batch.events.invalid.view(np.bool_),
             batch.won,
-            home,
+            batch.cards_home,
             batch.deal_numbers,
         )
         results = batch.observations(), batch.rewards, batch.terminated, batch.truncated
         return _Views(
             tuple(map(read_only, results)),
             dict(zip(_INFOS, map(read_only, infos), strict=True)),
-            home,
             read_only(np.ones(self.num_envs, dtype=np.bool_)),
         )
 
@@ -304,7 +300,6 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
     def _infos(self, mask: npt.NDArray[np.bool_]) -> dict[str, Any]:
         """Infos in Gymnasium's vector format: an array per key, and ``_key`` for the rows that have it."""
         infos = self._views.infos
-        np.copyto(self._views.home, self.batch.state.home)
         if self.copy:
             infos = {key: view.copy() for key, view in infos.items()}
             mask = mask.copy()

@@ -26,8 +26,8 @@ import numpy as np
 import pytest
 
 from solitaire_env.core import get_num_threads, max_threads, set_num_threads, threads
+from solitaire_env.core.episodes import play_rows
 from solitaire_env.core.position import position_faults
-from solitaire_env.core.rules.step import count_outside
 from solitaire_env.core.threads import GAMES_PER_THREAD, share
 from solitaire_env.family import FamilyVectorEnv
 from solitaire_env.vector import SolitaireVectorEnv
@@ -181,7 +181,7 @@ def fork_while_kernels_are_bound() -> None:
     """Fork while another Python thread computes an attribute that is computed once."""
     expected = play(vector(1), 1)
     began, go_on = threading.Event(), threading.Event()
-    bind = type(count_outside).bind
+    bind = type(play_rows).bind
 
     def wait_and_bind(kernel: Any, *arguments: Any) -> Any:
         if threading.current_thread() is other:
@@ -190,7 +190,7 @@ def fork_while_kernels_are_bound() -> None:
         return bind(kernel, *arguments)
 
     other = threading.Thread(target=lambda: play(vector(1), 1))
-    type(count_outside).bind = wait_and_bind  # type: ignore[method-assign]
+    type(play_rows).bind = wait_and_bind  # type: ignore[method-assign]
     other.start()
     began.wait(TIMEOUT)
     in_fork(lambda: equal(play(vector(1), 1), expected, "a child's game"))
