@@ -169,7 +169,7 @@ class BatchRow(WithGames):
         game, number = self._legal(action)
         return notation.describe_action(game.variant, game.state, self.row, number)
 
-    def move(self, action: int) -> notation.Move:
+    def moved_cards(self, action: int) -> notation.Move:
         """The cards that a legal action moves in this position, and the piles."""
         game, number = self._legal(action)
         return notation.move_of(game.variant, game.state, self.row, number)

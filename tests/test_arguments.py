@@ -118,7 +118,7 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], tuple[type, ...]]] = {
     "move_of number": (lambda x: notation.move_of(GAME, STATE, 0, x), COUNT),
     **{
         name: (getattr(ENV, name), COUNT)
-        for name in ("step", "action_text", "describe_action", "move", "expand")
+        for name in ("step", "action_text", "describe_action", "moved_cards", "expand")
     },
     **{f"{name} row": (getattr(ENVS, name), COUNT) for name in ("deal", "get_state", "position")},
     "set_state row": (lambda x: ENVS.set_state(x, SAVED), COUNT),

@@ -234,7 +234,7 @@ def test_it_has_the_methods_of_a_single_game() -> None:
     for action, own in zip(map(env.action_text, legal), alone.legal_actions(), strict=True):
         assert action == alone.action_text(own)
         number = env.parse_action(action)
-        assert env.move(number) == alone.move(own) and env.expand(number) == alone.expand(own)
+        assert env.moved_cards(number) == alone.moved_cards(own) and env.expand(number) == alone.expand(own)
         assert env.describe_action(number) == alone.describe_action(own)
     assert env.decode_observation(env._observation()) == alone.decode_observation(alone._observation())
     assert env.observation_layout == env.layout.slices

@@ -103,7 +103,7 @@ def test_methods_return_the_same_as_in_single_environments(moves: Any) -> None:
         assert legal == theirs.env_method("legal_actions")
         for row, actions in enumerate(legal):
             for action in actions:
-                for name in ("describe_action", "move", "expand", "action_text"):
+                for name in ("describe_action", "moved_cards", "expand", "action_text"):
                     if name != "expand" or moves == "supermove":
                         (answer,) = ours.env_method(name, action, indices=row)
                         assert [answer] == theirs.env_method(name, action, indices=row)

@@ -197,7 +197,7 @@ class Games:
                 {
                     "action": env.action_text(action),
                     "words": env.describe_action(action),
-                    **places(position, env.move(action)),
+                    **places(position, env.moved_cards(action)),
                     # Whether the player chooses this number of cards from the end of the pile.
                     "exact": layout.decode(action).cards > 1,
                 }

@@ -128,7 +128,7 @@ class Session:
             If the action is illegal. The message says why.
         """
         env = self.env
-        text, words, move = env.action_text(action), env.describe_action(action), env.move(action)
+        text, words, move = env.action_text(action), env.describe_action(action), env.moved_cards(action)
         played = Played(action, text, words, move, decides, by, thought)
         number = len(self.played)
         if self.undone and self.undone[-1].action == action:

@@ -256,7 +256,7 @@ def test_a_whole_game_is_played(name: str, way: str, site: str, open_page: OpenP
     for number, played in enumerate(game.moves):
         moves(page, number)
         position = parse_position(env.position(hidden=True), variant)
-        move = env.move(played.action)
+        move = env.moved_cards(played.action)
         env.step(played.action)
         WAYS[way](page, move._replace(source=start_of(position, move)), targets(position, move)[0])
     expect(page.locator("#won")).to_be_visible()
