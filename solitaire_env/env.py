@@ -337,7 +337,7 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         Width and height of the picture in pixels.
 
     ## Version History
-    v0: first version.
+    Every game has its own version, :attr:`Variant.version`. All are v0, the first one.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
