@@ -80,6 +80,8 @@ def make_policy(
                 f"{path}: an SB3 zip can run code on loading; pass --trust-model if you made it yourself"
             )
         return load_zip(path, spec)
-    if trust_model and path.is_dir():
-        trust_folder(path)
+    if path.is_dir():
+        moves = None  # a model has its own
+        if trust_model:
+            trust_folder(path)
     return load_policy(name, spec, moves=moves)

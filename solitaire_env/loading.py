@@ -7,7 +7,7 @@ need torch.
 
 import os
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from solitaire_env.core.layout import Information, Observation
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.core.variant import Moves, Variant
+from solitaire_env.core.variant import Build, Moves, Spaces, Variant
 from solitaire_env.policies.greedy import Greedy
 from solitaire_env.policies.linear import load_linear
 from solitaire_env.policies.policy import FunctionPolicy, Policy, SB3Policy, is_sb3_model, with_moves
@@ -77,7 +77,13 @@ OPTIONS: Final = ("prior", *(option.name for option in fields(Budget)))
 
 
 def load_policy(
-    name: str | Path, game: str | Variant | GameSpec, *, moves: Moves | None = None, **options: Any
+    name: str | Path,
+    game: str | Variant | GameSpec,
+    *,
+    build: Build | None = None,
+    spaces: Spaces | None = None,
+    moves: Moves | None = None,
+    **options: Any,
 ) -> Policy:
     """A policy by name, for a game.
 
@@ -88,8 +94,9 @@ def load_policy(
         a :class:`GameSpec`.
     game
         An id, a variant's name, a variant or a spec.
-    moves
-        Action set of a policy that leaves it open: ``"supermove"`` in a one-card game.
+    build, spaces, moves
+        House rules of the game. With ``moves="supermove"`` the policy also plays the game that moves one card
+        at a time: each supermove as single moves.
     options
         Of ``search``: ``prior``, see :func:`load_search`, and the fields of
         :class:`~solitaire_env.search.budget.Budget`, such as ``simulations``.
@@ -100,6 +107,7 @@ def load_policy(
         If there is no such policy, or it does not play this game.
     """
     spec = game if isinstance(game, GameSpec) else GameSpec(resolve_variant(game))
+    spec = replace(spec, variant=spec.variant.with_rules(build=build, spaces=spaces, moves=moves))
     text = str(name) if isinstance(name, Path) else check_kind("policy", name, str, "a name or a folder")
     if unknown := [option for option in options if text != SEARCH or option not in OPTIONS]:
         raise ValueError(
@@ -110,14 +118,14 @@ def load_policy(
         made = BUILT_IN[text]
         if options:
             made = partial(load_search, prior=options.pop("prior", "shipped"), budget=Budget(**options))
-        return _create(text, made, _view_for(made, spec, moves))
+        return _create(text, made, _view_for(made, spec))
     if _is_folder(text):
         return _load_folder(Path(text), spec)
     if isinstance(name, Path) or {"/", os.sep} & {*text}:
         raise ValueError(missing_folder(Path(text)))
     if ":" in text:
         made = load_class(text)
-        return with_moves(_create(text, made, _view_for(made, spec, moves)), moves)
+        return with_moves(_create(text, made, _view_for(made, spec)), moves)
     raise ValueError(
         f"unknown policy {shown(text)}, allowed: {', '.join(BUILT_IN)}, a run or model folder, or "
         "module:Class"
@@ -197,10 +205,10 @@ def load_class(path: str) -> Callable[..., Any]:
     return made  # type: ignore[no-any-return]
 
 
-def _view_for(made: Any, spec: GameSpec, moves: Moves | None) -> GameSpec:
+def _view_for(made: Any, spec: GameSpec) -> GameSpec:
     """The game as a class of policies declares that it needs to see it."""
     return spec.seen(
-        moves=getattr(made, "moves", None) or moves,
+        moves=getattr(made, "moves", None),
         observation=getattr(made, "observation", None),
         information=getattr(made, "information", None),
     )
