@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from typing_extensions import Unpack
 
-from solitaire_env.arguments import Arguments, GameArguments, StepLimit, check_arguments
+from solitaire_env.arguments import Arguments, GameArguments, check_arguments
 from solitaire_env.core.batch import Start
 from solitaire_env.core.deals import Deal
 from solitaire_env.core.layout import PLAY
@@ -67,11 +67,7 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
     Takes every argument of :class:`~solitaire_env.env.SolitaireEnv`, and:
 
     num_envs
-        Number of games.
-    variant
-        Name of the game, such as ``"busy-aces"`` (:mod:`solitaire_env.variants`), or a custom variant.
-    max_episode_steps
-        Step limit of an episode; None for no limit. ``gym.make_vec`` passes the registered one.
+        Number of games, after the variant.
     autoreset_mode
         ``"NextStep"`` (default): the step after the end of a game ignores its action and deals the next game;
         ``"SameStep"``: the step that ends a game also deals the next; ``"Disabled"``: reset ended games with
@@ -94,7 +90,7 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
     --------
     >>> import numpy as np
     >>> from solitaire_env import SolitaireVectorEnv
-    >>> env = SolitaireVectorEnv(64, "busy-aces", moves="supermove", autoreset_mode="SameStep")
+    >>> env = SolitaireVectorEnv("busy-aces", 64, moves="supermove", autoreset_mode="SameStep")
     >>> observations, info = env.reset(options={"deal": list(range(64))})
     >>> ended = won = 0
     >>> for _ in range(100):
@@ -115,15 +111,14 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
 
     def __init__(
         self,
-        num_envs: int = 1,
         variant: str | Variant | dict[str, Any] = "forty-thieves",
+        num_envs: int = 1,
         *,
-        max_episode_steps: StepLimit = None,
         autoreset_mode: AutoresetName | AutoresetMode = AutoresetMode.NEXT_STEP,
         copy: bool = True,
         **arguments: Unpack[GameArguments],
     ) -> None:
-        checked = check_arguments(arguments, GameArguments, max_episode_steps)
+        checked = check_arguments(arguments, GameArguments)
         self._set_up(checked.batch(variant, num_envs), checked, autoreset_mode, copy)
 
     def _set_up(

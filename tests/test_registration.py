@@ -149,7 +149,7 @@ def test_spawned_workers_know_a_custom_variant() -> None:
     seeds = 2
     workers = AsyncVectorEnv([partial(gym.make, spec)] * seeds, context="spawn")
     try:
-        here = SolitaireVectorEnv(seeds, MINE, max_episode_steps=spec.max_episode_steps)
+        here = SolitaireVectorEnv(MINE, seeds, max_episode_steps=spec.max_episode_steps)
         observations, info = workers.reset(seed=3)
         expected, _ = here.reset(seed=3)
         for _ in range(5):

@@ -16,7 +16,6 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.sb3 import SolitaireVecEnv
-from tests.conftest import Refuses
 
 
 def started(num_envs: int = 3, **arguments: Any) -> SolitaireVecEnv:
@@ -68,16 +67,6 @@ def test_indices_select_games(indices: Any, rows: list[int]) -> None:
     env = started()
     positions = env.env_method("position")
     assert env.env_method("position", indices=indices) == [positions[row] for row in rows]
-
-
-def test_step_limits_can_be_replaced_or_removed(refuses: Refuses) -> None:
-    """The registered one is the default; other words and numbers raise an error."""
-    registered = started().settings.max_episode_steps
-    assert registered == 32 * 104 == started(max_episode_steps="registered").settings.max_episode_steps
-    assert started(max_episode_steps=np.int64(5)).settings.max_episode_steps == 5
-    assert started(max_episode_steps=None).settings.max_episode_steps is None
-    for limit in ("other", True, 0, -1, 1.5, 2**63, np.array([1, 2])):
-        refuses(lambda limit=limit: started(max_episode_steps=limit), "max_episode_steps is", "from 1 to")
 
 
 def test_every_public_method_of_single_environments_can_be_called() -> None:

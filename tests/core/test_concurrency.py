@@ -75,7 +75,7 @@ def run(function: Callable[..., None], *args: Any, threads: int = 2, **environ: 
 
 
 def vector(num_envs: int = GAMES, seed: int = 0, observation: str = "cards") -> SolitaireVectorEnv:
-    env = SolitaireVectorEnv(num_envs, "busy-aces", observation=observation, max_episode_steps=30)
+    env = SolitaireVectorEnv("busy-aces", num_envs, observation=observation, max_episode_steps=30)
     env.reset(seed=seed)
     return env
 
@@ -243,8 +243,8 @@ def share_one_environment(kind: str) -> None:
     """Step and reset one environment in several Python threads until each of them was refused."""
     env: Any = {
         "vector": lambda: vector(256),
-        "views": lambda: SolitaireVectorEnv(256, "yukon", copy=False),
-        "family": lambda: FamilyVectorEnv(64, ["freecell", "klondike", "yukon"]),
+        "views": lambda: SolitaireVectorEnv("yukon", 256, copy=False),
+        "family": lambda: FamilyVectorEnv(["freecell", "klondike", "yukon"], 64),
     }[kind]()
     env.reset(seed=0)
     actions = env.action_space.sample()

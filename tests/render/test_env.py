@@ -117,7 +117,7 @@ def test_record_video_writes_a_video(tmp_path: Path) -> None:
 
 
 def vector(mode: str | None, **arguments: Any) -> SolitaireVectorEnv:
-    env = SolitaireVectorEnv(3, "busy-aces", render_mode=mode, **arguments)
+    env = SolitaireVectorEnv("busy-aces", 3, render_mode=mode, **arguments)
     env.reset(options={"deal": [7, 8, 9]})
     return env
 
