@@ -244,7 +244,7 @@ class Batch(Rows):
         kind = np.float32 if settings.observation == "features" else np.int8
         self._observations: npt.NDArray[Any] = np.zeros((size, spec.observation_size), dtype=kind)
         self._shown = False
-        """Whether ``_observations`` are those of the games as they are."""
+        """Whether the last step wrote the observations, and nothing has changed the games since."""
 
     # ---------------------------------------------------------------------------- rows, actions
 
@@ -543,7 +543,6 @@ class Batch(Rows):
         """The observations ``[size, entries]``: an array that the next call or step overwrites."""
         if not self._shown:
             self._kernels.observe()
-            self._shown = self._observations.dtype == np.int8
         return self._observations
 
     def observations_of(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
