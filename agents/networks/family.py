@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.family import FamilySpec
-from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, MoveFeatures, MoveReader
+from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, LegalMoves, MoveReader
 
 Array = npt.NDArray[Any]
 
@@ -35,7 +35,7 @@ class FamilyReader:
         self.sizes = self.readers[0].sizes
         """Number of features of a move, and of a position."""
 
-    def read(self, observations: Array, masks: Array, weights: Array | None = None) -> MoveFeatures:
+    def read(self, observations: Array, masks: Array, weights: Array | None = None) -> LegalMoves:
         """The features of the legal moves of games, and of their positions: see :meth:`MoveReader.read`.
 
         Parameters
@@ -47,7 +47,7 @@ class FamilyReader:
         """
         counts = np.count_nonzero(masks, axis=1)
         ends = np.cumsum(counts)
-        out = MoveFeatures(
+        out = LegalMoves(
             np.repeat(np.arange(len(counts)), counts),
             np.empty(counts.sum(), dtype=np.int64),
             np.empty((counts.sum(), self.sizes[0]), dtype=np.float32),

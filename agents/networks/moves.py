@@ -14,7 +14,7 @@ from agents.networks.layers import normalize_relu, read_moves, weigh_moves
 from agents.networks.scores import Scores
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.columns import NUM_MOVE
-from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, MoveFeatures
+from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, LegalMoves
 
 
 class MovesNetwork(FeaturesNetwork):
@@ -67,7 +67,7 @@ class MovesNetwork(FeaturesNetwork):
         nn.init.zeros_(self.linear.weight)
         self.to_value = nn.Sequential(nn.Linear(size, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
 
-    def read_features(self, observations: Array, masks: Array) -> MoveFeatures:
+    def read_features(self, observations: Array, masks: Array) -> LegalMoves:
         """The move features of games: observations int8 ``[n, size]``, masks ``[n, actions]``."""
         weights = self.habit.double().cpu().numpy() if self.reader.rollout_lookahead else None
         return self.reader.read(observations, masks, weights)
