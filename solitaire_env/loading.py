@@ -1,8 +1,8 @@
 """Policies by name: ``random``, ``greedy``, ``linear``, ``shipped``, ``search``, a model folder,
 ``module:Class``.
 
-Names work the same in every command and function. In a clone of the repository, ``agents`` add networks that
-need torch.
+Names work the same in every command and function. Networks in torch are loaded by the function that
+``import agents`` registers, in a clone of the repository.
 """
 
 import os
@@ -28,11 +28,18 @@ from solitaire_env.search.player import Searcher
 from solitaire_env.search.tree_player import TreeSearcher
 from solitaire_env.util.arguments import check_kind
 from solitaire_env.util.files import missing_folder, model_folder
-from solitaire_env.util.messages import not_installed, one_line, shown
+from solitaire_env.util.messages import one_line, shown
 
 SEARCH: Final = "search"
-AGENTS: Final = Path(__file__).parents[1] / "agents" / "policies.py"
-"""Loads networks that need torch; an installed package does not have it."""
+LoadFolder = Callable[[Path, GameSpec], Policy]
+"""Loads the network of a run or model folder, for a game."""
+_other_networks: list[LoadFolder] = []
+"""Loads the networks that the package does not play itself, once it is registered."""
+
+
+def register_networks(load: LoadFolder) -> None:
+    """Load networks of all kinds but the package's own by this function, and no longer by an earlier one."""
+    _other_networks[:] = [load]
 
 
 def load_search(spec: GameSpec, prior: str | Policy = "shipped", budget: Budget | None = None) -> Policy:
@@ -219,22 +226,10 @@ def trust_folder(name: str) -> None:
 
     Other policies need no trust.
     """
-    if _is_folder(name):
-        _from_agents("trust_folder")(Path(name))
+    from solitaire_env.policies.network import network_kind  # reads safetensors
 
-
-def _from_agents(function: str) -> Callable[..., Any]:
-    """A function of ``agents.policies``."""
-
-    def call(*args: Any) -> Any:
-        if not AGENTS.is_file():
-            raise ValueError("networks in torch need a clone of the repository, with its agents/")
-        try:
-            return getattr(import_module("agents.policies"), function)(*args)
-        except ModuleNotFoundError as error:
-            raise ValueError(not_installed("the folder 'agents'", error.name)) from None
-
-    return call
+    if _is_folder(name) and ":" in (kind := network_kind(Path(name))):
+        load_class(kind)
 
 
 def _is_folder(text: str) -> bool:
@@ -245,12 +240,19 @@ def _is_folder(text: str) -> bool:
 
 
 def _load_folder(path: Path, spec: GameSpec) -> Policy:
-    from solitaire_env.policies.network import load_network, playable  # reads safetensors
+    from solitaire_env.policies.network import KIND, load_network, network_kind  # reads safetensors
 
-    if playable(path) or not AGENTS.is_file():
+    kind = network_kind(path)
+    if kind == KIND:
         return load_network(path, spec)
-    loaded: Policy = _from_agents("load_folder")(str(path), spec)
-    return loaded
+    if not _other_networks:
+        module, custom, _ = kind.partition(":")
+        raise ValueError(
+            f"{path}: network is {shown(kind)}, allowed: {KIND!r}; other networks need torch and a clone of "
+            "the repository: first import agents"
+            + (f" and {one_line(module, 60)}, or pass --trust-model to the command" if custom else "")
+        )
+    return _other_networks[0](path, spec)
 
 
 def _create(name: str, make: Callable[[GameSpec], Any], spec: GameSpec) -> Policy:

@@ -93,7 +93,7 @@ def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
         custom = ":" in str(card["network"])
         raise ValueError(
             f"{path}: network is {shown(card['network'])}, allowed in format 1: {', '.join(map(repr, kinds))}"
-            + ("; a custom network is imported with --trust-model only" if custom else "")
+            + ("; import its module first, or pass --trust-model to the command" if custom else "")
         )
     layout = card["layout"]
     if not isinstance(layout, dict) or layout_hash(layout) != card["layout_hash"]:
