@@ -81,7 +81,7 @@ class Refused(Exception):
         """The HTTP status."""
 
 
-class Games:
+class GameStore:
     """All games, jobs and policies of a server.
 
     Raises
