@@ -214,7 +214,7 @@ def load_class(path: str) -> Callable[..., Any]:
 
 def _view_for(made: Any, spec: GameSpec) -> GameSpec:
     """The game as a class of policies declares that it needs to see it."""
-    return spec.seen(
+    return spec.view(
         moves=getattr(made, "moves", None),
         observation=getattr(made, "observation", None),
         information=getattr(made, "information", None),

@@ -99,7 +99,7 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], tuple[type, ...]]] = {
     "render_mode": (lambda x: SolitaireEnv(render_mode=x), NONE),
     "render mode": (lambda x: render(x, POSITION), ()),
     "moves": (lambda x: SolitaireEnv(GAME, moves=x), NONE),
-    "seen observation": (lambda x: GameSpec(GAME).seen(observation=x), NONE),
+    "viewed observation": (lambda x: GameSpec(GAME).view(observation=x), NONE),
     "load_policy moves": (lambda x: load_policy("random", GAME, moves=x), NONE),
     # deals to draw from
     "SolitaireEnv deals": (lambda x: SolitaireEnv(GAME, deals=x), NONE),

@@ -72,7 +72,7 @@ def test_features_are_finite_and_ignore_hidden_cards(name: str) -> None:
         np.testing.assert_array_equal(
             seen.moves[going, :NUM_MOVE], table[seen.games[going], seen.actions[going]]
         )
-        thoughtful = MoveReader(GameSpec(variant).seen(information="thoughtful"), 1, 1, family=True)
+        thoughtful = MoveReader(GameSpec(variant).view(information="thoughtful"), 1, 1, family=True)
         rows = batch.state.rows
         if variant.fill == "none":
             np.testing.assert_array_equal(thoughtful.read(rows, batch.state.mask).moves, seen.moves)

@@ -183,7 +183,7 @@ def _spec_of(folder: Path, card: dict[str, Any], game: GameSpec, *, exact: bool)
     try:
         if not exact:
             seen = {key: layout.get(key) for key in ("observation", "information")}
-            spec = game.seen(moves=moves, **seen)
+            spec = game.view(moves=moves, **seen)
     except ValueError as error:
         raise ValueError(f"{folder / CARD}: {one_line(error, 300)}") from None
     if card["games"] is not None:

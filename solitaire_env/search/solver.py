@@ -178,7 +178,7 @@ class Solver:
         if variant.moves == "one card":
             # A supermove stands for single moves: it reaches the same positions in fewer steps.
             with suppress(ValueError):  # some games have no supermoves that expand
-                self.variant = GameSpec(variant).seen(moves="supermove").variant
+                self.variant = GameSpec(variant).view(moves="supermove").variant
         self.autoplay = has_safe_moves(variant)
         """Whether safe autoplay follows each move."""
         self.megabytes = megabytes

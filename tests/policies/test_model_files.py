@@ -35,10 +35,10 @@ def test_rules_and_observations_that_the_features_cannot_read_are_refused(
     folder: Path, refuses: Refuses
 ) -> None:
     any_suit = GameSpec(get_variant("busy-aces").with_rules(build="any suit"))
-    edit_card(folder, rules=rules_to_dict(any_suit.seen(moves="supermove").variant))
+    edit_card(folder, rules=rules_to_dict(any_suit.view(moves="supermove").variant))
     refuses(lambda: load_network(folder, any_suit), str(folder / CARD), "rollout_lookahead", "'any suit'")
     edit_card(folder, rules=rules_to_dict(spec_of("busy-aces", "supermove").variant))
-    scaled = spec_of("busy-aces", "supermove").seen(observation="features")
+    scaled = spec_of("busy-aces", "supermove").view(observation="features")
     edit_card(folder, layout=scaled.layout, layout_hash=layout_hash(scaled.layout))
     refuses(lambda: load_network(folder, spec_of("busy-aces")), str(folder / CARD), "'cards'", "'features'")
 
