@@ -188,27 +188,27 @@ def _as_policy(policy: Any, game: str | Variant | GameSpec, needs: dict[str, Any
     return FunctionPolicy(policy, **needs)
 
 
-def load_class(path: str) -> Callable[..., Any]:
-    """The class or function of a ``module:Class`` text.
+def load_class(path: str, what: str = "policy") -> Callable[..., Any]:
+    """The class or function of a ``module:Class`` text; errors call it ``what``.
 
     Raises
     ------
     ValueError
         If it does not exist.
     """
-    module, _, attribute = check_kind("policy", path, str, "module:Class").partition(":")
+    module, _, attribute = check_kind(what, path, str, "module:Class").partition(":")
     try:
         if not all(map(str.isidentifier, module.split("."))) or not attribute.isidentifier():
             raise ImportError(f"{module!r} is not the name of a module")
         made = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise ValueError(
-            f"policy {shown(path)} cannot be loaded: {one_line(error)}, allowed: module:Class"
+            f"{what} {shown(path)} cannot be loaded: {one_line(error)}, allowed: module:Class"
         ) from None
     except Exception as error:
-        raise _failed(path, "loaded", error) from error
+        raise _failed(f"{what} {shown(path)}", "loaded", error) from error
     if not callable(made):
-        raise ValueError(f"policy {shown(path)} is a {type(made).__name__}, allowed: a class or a function")
+        raise ValueError(f"{what} {shown(path)} is a {type(made).__name__}, allowed: a class or a function")
     return made  # type: ignore[no-any-return]
 
 
@@ -229,7 +229,7 @@ def trust_folder(name: str) -> None:
     from solitaire_env.policies.network import network_kind  # reads safetensors
 
     if _is_folder(name) and ":" in (kind := network_kind(Path(name))):
-        load_class(kind)
+        load_class(kind, "network")
 
 
 def _is_folder(text: str) -> bool:
@@ -259,9 +259,9 @@ def _create(name: str, make: Callable[[GameSpec], Any], spec: GameSpec) -> Polic
     try:
         return as_policy(make(spec), spec)
     except Exception as error:
-        raise _failed(name, "created", error) from error
+        raise _failed(f"policy {shown(name)}", "created", error) from error
 
 
-def _failed(name: str, what: str, error: Exception) -> ValueError:
+def _failed(what: str, step: str, error: Exception) -> ValueError:
     kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-    return ValueError(f"policy {shown(name)} cannot be {what}: {kind}{one_line(error, 300)}")
+    return ValueError(f"{what} cannot be {step}: {kind}{one_line(error, 300)}")

@@ -131,6 +131,10 @@ def test_a_folder_imports_the_module_of_its_network_only_on_request(
             lambda load=load: load(tmp_path, spec), repr(name), "'moves'", "module first", "--trust-model"
         )
     assert module not in sys.modules
+    save_model(tmp_path / "other" / "model", OfMoves(spec), spec, kind="no_such:Net", sizes={}, steps=1)
+    refuses(
+        lambda: trust_folder(str(tmp_path / "other")), "network 'no_such:Net' cannot be loaded: No module"
+    )
     trust_folder(str(tmp_path))
     assert isinstance(load_policy(tmp_path, spec).network, OfMoves)  # type: ignore[attr-defined]
     del NETWORKS[name], sys.modules[module]
