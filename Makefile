@@ -1,17 +1,17 @@
-# Everything runs in .venv, which the first target asked for makes: git, make and Python >= 3.10 are enough.
-# make PYTHON=/path/to/python3 chooses the Python (make clean first); make test ARGS="-k cards" hands arguments on.
+# Everything runs in .venv, which the first target that needs it creates. Required: git, make and Python >= 3.10.
+# make PYTHON=/path/to/python3 chooses the Python (make clean first); make test ARGS="-k cards" passes arguments on.
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do \
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && echo $$p && break; done)
 PY := .venv/bin/python
 READY := .venv/ready
-# A file goes to one process, since its tests share trainings; in order, for the longest come first.
+# One process runs all tests of a file, because they share trainings. Files start in order: the longest come first.
 PYTEST := -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
-# The tests of the rules, which also run with array indices checked and as plain Python: not those of the
+# The tests of the rules, which also run with array indices checked and as plain Python. Left out: tests of the
 # reference implementation alone, of threads, and of how kernels are called.
 RULES := tests/core tests/test_env.py tests/test_vector.py tests/move_features/test_moves.py \
 	$(addprefix --ignore=tests/core/test_,reference.py concurrency.py native.py)
-# Faults are generated in a copy of the project; an edit of the rules begins a new one.
+# Faults are generated in a copy of the project; after an edit of the rules, in a new copy.
 MUTANTS := .cache/mutants
 
 .DELETE_ON_ERROR:
@@ -21,7 +21,7 @@ MUTANTS := .cache/mutants
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
-env: $(READY)  ## make or renew .venv, and build the compiled kernels
+env: $(READY)  ## create or update .venv, and build the compiled kernels
 	$(PY) -c "from solitaire_env.core.library import load; load('solitaire_env'); load('agents')"
 
 $(PY):
@@ -33,32 +33,32 @@ $(READY): pyproject.toml constraints.txt | $(PY)
 	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[train,render,deals,dev]"
 	@touch $@
 
-train: $(READY)  ## train the default network, evaluate it, say where it lies
+train: $(READY)  ## train the default network, evaluate it, print its run folder
 	$(PY) -m agents.train configs/default.yaml $(ARGS)
 
-test: $(READY)  ## the tests that find a fault in minutes
+test: $(READY)  ## the fast tests, some minutes
 	$(PY) $(PYTEST) $(ARGS)
 
 test-slow: $(READY)  ## longer tests: more games, deeper counts, whole trainings
 	$(PY) $(PYTEST) -m "slow and not external" $(ARGS)
 
-test-external: $(READY)  ## tests beside other programs (Debian: chromium, freecell-solver-bin)
+test-external: $(READY)  ## tests that need other programs (Debian: chromium, freecell-solver-bin)
 	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[browser]"
 	$(PY) -m pytest -m "external and not slow" --ignore=tests/platforms $(ARGS)
 
 test-bounds: $(READY)  ## the tests of the rules, each array index checked
 	SOLITAIRE_ENV_KERNELS=checked $(PY) $(PYTEST) $(RULES) $(ARGS)
 
-test-python: $(READY)  ## the tests of the rules as plain Python; no line or branch of the kernels is left out
+test-python: $(READY)  ## the tests of the rules as plain Python; fails if a line or branch of the kernels is not covered
 	SOLITAIRE_ENV_KERNELS=python $(PY) -W error $(PYTEST) $(RULES) $(or $(ARGS),--cov)
 
-test-platforms: $(READY)  ## compiled code for other processors (Debian: lld, nodejs, qemu-user, libc6-arm64-cross, musl, wine)
+test-platforms: $(READY)  ## tests of the compiled code on other processors (Debian: lld, nodejs, qemu-user, libc6-arm64-cross, musl, wine)
 	$(PY) -m pytest -m external tests/platforms $(ARGS)
 
-test-ray: env .venvs/ray/ready  ## commands on a Ray cluster of two machines, which are processes; in .venvs/ray
+test-ray: env .venvs/ray/ready  ## tests on a Ray cluster of two simulated machines; in .venvs/ray
 	.venvs/ray/bin/python -m pytest tests/ray $(ARGS)
 
-test-examples: env $(addsuffix /ready,$(addprefix .venvs/,torchrl tianshou pufferlib mctx ray language))  ## the examples, shortened; in .venvs, each with its library
+test-examples: env $(addsuffix /ready,$(addprefix .venvs/,torchrl tianshou pufferlib mctx ray language))  ## run the examples with few steps, each in an environment of its own under .venvs
 	.ci/examples
 
 # Ray pins Gymnasium.
@@ -69,7 +69,7 @@ test-examples: env $(addsuffix /ready,$(addprefix .venvs/,torchrl tianshou puffe
 		--requirement tests/ray/requirements.txt --editable ".[train,ray]" optuna pytest
 	@touch $@
 
-# A pin of an example replaces that of constraints.txt. The libraries need Python >= 3.11.
+# The pin of an example replaces that of constraints.txt. The libraries need Python >= 3.11.
 .venvs/%/ready: examples/requirements/%.txt pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear $(@D)
 	grep -vE "^($$(sed -n 's/==.*//p' $< | paste -sd'|'))==" constraints.txt >$(@D)/constraints.txt
@@ -78,13 +78,13 @@ test-examples: env $(addsuffix /ready,$(addprefix .venvs/,torchrl tianshou puffe
 		$(@D)/bin/python -m pip install --quiet --no-deps --requirement $(<:.txt=.no-deps.txt); fi
 	@touch $@
 
-lint: $(READY)  ## style, types (mypy, strict), and who may import whom
+lint: $(READY)  ## style, types (mypy, strict), layers of imports
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(PY) -m mypy
 	.venv/bin/lint-imports
 
-mutants: $(MUTANTS)/session.sqlite  ## faults that cosmic-ray makes in the rules, and which no test finds; hours, it resumes
+mutants: $(MUTANTS)/session.sqlite  ## list the faults, made by cosmic-ray in the rules, that no test finds; takes hours, can be resumed
 	cd $(MUTANTS) && export PATH="$(CURDIR)/.venv/bin:$$PATH" PYTHONPATH=. SOLITAIRE_ENV_KERNELS=python && \
 		cosmic-ray exec tests/cosmic-ray.toml session.sqlite && \
 		cr-report --surviving-only --show-diff session.sqlite
@@ -97,11 +97,11 @@ $(MUTANTS)/session.sqlite: $(wildcard solitaire_env/core/*.py solitaire_env/core
 		cosmic-ray init tests/cosmic-ray.toml session.sqlite && \
 		cr-filter-operators session.sqlite tests/cosmic-ray.toml
 
-docs: $(READY)  ## the documentation, into docs/_build; fails at a broken link between pages
+docs: $(READY)  ## build the documentation into docs/_build; fails if a link between pages is broken
 	$(PY) -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
 	$(PY) -m sphinx --fail-on-warning docs docs/_build
 
-wheels: .venvs/dist/ready  ## sdist and the wheels of all platforms, into dist, each checked
+wheels: .venvs/dist/ready  ## build and check sdist and wheels of all platforms, in dist
 	rm -rf dist
 	.venvs/dist/bin/python -m native.wheels
 	.venvs/dist/bin/python -m twine check --strict dist/*
@@ -115,7 +115,7 @@ wheels: .venvs/dist/ready  ## sdist and the wheels of all platforms, into dist, 
 bench: $(READY)  ## speed and size of our environments
 	$(PY) -m benchmarks $(ARGS)
 
-bench-peers: .venvs/peers/ready  ## the same beside EnvPool, Pgx, Jumanji and OpenSpiel (Python >= 3.11)
+bench-peers: .venvs/peers/ready  ## the same, compared with EnvPool, Pgx, Jumanji and OpenSpiel (Python >= 3.11)
 	.venvs/peers/bin/python -m benchmarks --peers --out benchmarks/results $(ARGS)
 
 .venvs/peers/ready: pyproject.toml constraints.txt benchmarks/peers.txt
@@ -124,10 +124,10 @@ bench-peers: .venvs/peers/ready  ## the same beside EnvPool, Pgx, Jumanji and Op
 		--editable ".[train]"
 	@touch $@
 
-instructions: $(READY)  ## instructions a step, held against the figures on file (Debian: valgrind)
+instructions: $(READY)  ## count the instructions of a step; fails at 10 % more than in benchmarks/instructions.json (Debian: valgrind)
 	$(PY) -m benchmarks.instructions $(ARGS)
 
-clean:  ## remove all that can be made again (runs/ stays)
+clean:  ## remove all files that can be generated again (runs/ stays)
 	rm -rf .venv .venvs .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache dist docs/_build
 	git clean -fdXq docs/reference
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,35 +1,30 @@
-"""Policies that only ``agents`` can load: networks in torch, zips of Stable-Baselines3.
+"""Policies that only ``agents`` can load: networks in torch, zips of Stable-Baselines3."""
 
-``solitaire_env.loading`` calls the first in a checkout.
-"""
-
+import sys
 from pathlib import Path
 
 from solitaire_env.core import GameSpec
 from solitaire_env.core.variant import Moves
-from solitaire_env.loading import SEARCH, load_policy, load_search
+from solitaire_env.loading import SEARCH, load_policy, load_search, trust_folder
 from solitaire_env.policies import Policy
 from solitaire_env.policies.policy import SB3Policy
 from solitaire_env.search.budget import Budget
+from solitaire_env.util.files import model_folder
 from solitaire_env.util.messages import one_line
 
 
-def load_folder(name: str, spec: GameSpec) -> Policy:
-    """A run or model folder whose network needs torch."""
-    from agents.runs.models import load_model
-    from solitaire_env.util.files import model_folder
-
-    return load_model(model_folder(Path(name)), spec, Path(name).name)
-
-
-def trust_folder(path: Path) -> None:
-    """Import the module of the custom network that a run or model folder names."""
+def load_folder(path: Path, spec: GameSpec) -> Policy:
+    """A run or model folder whose network needs torch. The module of a custom network must have been
+    imported.
+    """
     from agents.networks import network_class
-    from solitaire_env.util.files import model_folder, read_json
+    from agents.runs.models import load_model
+    from solitaire_env.policies.network import network_kind
 
-    name = str(read_json(model_folder(path) / "model.json").get("network"))
-    if ":" in name:
-        network_class(name)
+    kind = network_kind(path)
+    if ":" in kind and kind.partition(":")[0] in sys.modules:
+        network_class(kind)
+    return load_model(model_folder(path), spec, path.name)
 
 
 def load_zip(path: Path, spec: GameSpec) -> Policy:
@@ -80,6 +75,8 @@ def make_policy(
                 f"{path}: an SB3 zip can run code on loading; pass --trust-model if you made it yourself"
             )
         return load_zip(path, spec)
-    if trust_model and path.is_dir():
-        trust_folder(path)
+    if path.is_dir():
+        moves = None  # a model has its own
+        if trust_model:
+            trust_folder(name)
     return load_policy(name, spec, moves=moves)

@@ -17,7 +17,7 @@ from solitaire_env.vector import SolitaireVectorEnv
 def make_env(game: str, num_envs: int, **settings: Any) -> SolitaireVectorEnv:
     """The vector environment of a game, with its registered step limit."""
     variant = env_variant(game)
-    return SolitaireVectorEnv(num_envs, variant, max_episode_steps=step_limit(variant), **settings)
+    return SolitaireVectorEnv(variant, num_envs, max_episode_steps=step_limit(variant), **settings)
 
 
 def vector(name: str, game: str, num_envs: int, threads: int, calls: int, **settings: Any) -> Contestant:

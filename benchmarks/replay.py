@@ -30,7 +30,7 @@ CALLS: Final = 200
 
 def make(variant: Variant) -> SolitaireVectorEnv:
     """The vector environment whose steps are counted."""
-    return SolitaireVectorEnv(NUM_ENVS, variant, max_episode_steps=step_limit(variant), copy=False)
+    return SolitaireVectorEnv(variant, NUM_ENVS, max_episode_steps=step_limit(variant), copy=False)
 
 
 def record(folder: Path) -> None:

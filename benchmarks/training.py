@@ -84,7 +84,7 @@ def measure_training(game: str, rounds: int) -> Training:
     from solitaire_env.sb3 import SolitaireVecEnv
 
     name = env_id(env_variant(game))
-    native = _Trainee(SolitaireVecEnv(name, NUM_ENVS))
+    native = _Trainee(SolitaireVecEnv(name, NUM_ENVS, max_episode_steps="registered"))
     dummy = _Trainee(DummyVecEnv([lambda: Monitor(gym.make(name))] * NUM_ENVS))
     native.round()
     dummy.round()

@@ -237,8 +237,8 @@ The modules that programs use besides:
 {modules}
 """
 MODULES: Final = (
-    "env", "vector", "wrappers", "sb3", "policies", "evaluation", "benchmark", "splits", "text",
-    "notation", "transcripts", "testing", "render", "core",
+    "env", "vector", "wrappers", "sb3", "loading", "policies", "evaluation", "solving", "benchmark", "splits",
+    "text", "notation", "transcripts", "testing", "render", "core",
 )  # fmt: skip
 """The modules with public functions, the most used first."""
 

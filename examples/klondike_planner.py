@@ -40,7 +40,7 @@ class Planner:
     def __init__(self, worlds: int, depth: int) -> None:
         self.worlds, self.depth = np.arange(worlds), depth
         self.policy = load_policy("greedy", GAME)
-        self.envs = SolitaireVectorEnv(MOST * worlds, GAME)
+        self.envs = SolitaireVectorEnv(GAME, MOST * worlds)
         self.envs.reset(seed=0)
 
     def choose(self, env: SolitaireEnv, observation: np.ndarray, mask: np.ndarray, seed: int) -> int:

@@ -48,7 +48,7 @@ class Planner:
         self.worlds = self.free = np.arange(worlds, dtype=np.int32)
         self.network = load_policy("shipped", GAME)
         # The network was trained to predict the sum of these rewards.
-        self.envs = SolitaireVectorEnv((simulations + 1) * worlds, GAME, reward="progress+win")
+        self.envs = SolitaireVectorEnv(GAME, (simulations + 1) * worlds, reward="progress+win")
         self.envs.reset(seed=0)
         # By default mctx rescales a node's values to 0 to 1, which makes much of moves that are almost equal.
         transform = partial(mctx.qtransform_completed_by_mix_value, value_scale=1.0, rescale_values=False)

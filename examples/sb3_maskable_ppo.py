@@ -88,7 +88,9 @@ if __name__ == "__main__":
     args = tyro.cli(Args)
     torch.set_num_threads(1)  # networks and batches are small: threads would wait for each other
     set_num_threads(1)
-    games = SolitaireVecEnv(GAME, 32, moves="supermove", reward="progress+win", stall_limit=40)
+    games = SolitaireVecEnv(
+        GAME, 32, moves="supermove", reward="progress+win", stall_limit=40, max_episode_steps="registered"
+    )
     model = MaskablePPO(
         MovesPolicy, games, policy_kwargs={"game": games.game}, device="cpu", seed=0,
         n_steps=64, batch_size=256, n_epochs=3, learning_rate=lambda left: 1e-3 * left, gamma=0.999,

@@ -10,6 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from llvmlite import binding
 
+from solitaire_env.core.native import is_own
+
 binding.initialize_all_targets()
 binding.initialize_all_asmprinters()
 
@@ -82,6 +84,10 @@ def emit(module: Any, target: Target) -> bytes:
         for function in module.functions:
             if function.linkage == binding.Linkage.external and not function.is_declaration:
                 function.storage_class = "dllexport"
+    if target.suffix == ".wasm":  # a page loads the general kernels only
+        for function in module.functions:
+            if is_own(function.name) and not function.is_declaration:
+                function.linkage = "internal"
     options = binding.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = True
     options.slp_vectorization = True

@@ -12,12 +12,12 @@ from typing import Any
 
 import numba
 from llvmlite import ir
-from llvmlite.ir.instructions import CallInstr
 from numba.core import types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 
-from native.entry_points import add_entry_point, numba_type
+from native.entry_points import add_entry_point, inline_calls, numba_type
+from native.games import KERNELS, games
 from native.numba_changes import module
 from solitaire_env.core import native
 
@@ -61,10 +61,7 @@ class Compiler:
         inlined = {described.mangled_name for described, inline in compiled if inline}
         for described, _ in compiled:
             if described.modname.startswith("solitaire_env.core."):
-                for block in module.get_global(described.mangled_name).blocks:
-                    for instruction in block.instructions:
-                        if isinstance(instruction, CallInstr) and instruction.callee.name in inlined:
-                            instruction.attributes.add("alwaysinline")
+                inline_calls(module.get_global(described.mangled_name), inlined)
 
     def _compile(self, function: Callable[..., Any], inline: bool, **options: Any) -> Any:
         dispatcher = numba.njit(
@@ -100,6 +97,7 @@ def translate(folder: Path, checked: bool = False) -> tuple[str, list[str]]:
         importlib.import_module(name)
     # Kernels of other packages are in the libraries of these packages.
     ours = {s: k for s, k in sorted(compiler.kernels.items()) if s.startswith(folder.name)}
+    names = list(ours)
     for symbol, (dispatcher, function, part) in ours.items():
         signature = native.signature_of(function)
         argument_types = tuple(numba_type(kind) for _, kind in signature.arguments)
@@ -107,8 +105,13 @@ def translate(folder: Path, checked: bool = False) -> tuple[str, list[str]]:
         compiled = dispatcher.overloads[argument_types]
         _check_results(symbol, signature.results, compiled.fndesc.restype)
         add_entry_point(symbol, function, compiled, part)
+        if symbol in KERNELS and not checked:
+            for rules in games():
+                own = native.own_symbol(function, rules)
+                add_entry_point(own, function, compiled, part, rules)
+                names.append(own)
     compiler.inline_rules()
-    return str(module), list(ours)
+    return str(module), names
 
 
 def _check_results(symbol: str, declared: tuple[type, ...], found: Any) -> None:

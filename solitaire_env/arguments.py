@@ -27,6 +27,7 @@ StepLimit = int | Literal["registered"] | None
 class CommonArguments(TypedDict, total=False):
     """Arguments of every environment; :class:`~solitaire_env.env.SolitaireEnv` describes them."""
 
+    max_episode_steps: StepLimit
     deals: Chosen
     information: Information
     reward: RewardName
@@ -95,17 +96,13 @@ class Arguments(NamedTuple):
         return Batch(game, size, chosen=self.chosen(game))
 
 
-def check_arguments(
-    given: Mapping[str, Any], declared: Any, max_episode_steps: StepLimit = None
-) -> Arguments:
+def check_arguments(given: Mapping[str, Any], declared: Any) -> Arguments:
     """Check the arguments that an environment was given by name.
 
     Parameters
     ----------
     declared
         The class that declares them.
-    max_episode_steps
-        The step limit, if the environment has one.
 
     Raises
     ------
@@ -121,7 +118,7 @@ def check_arguments(
     return Arguments(
         {name: given[name] for name in HOUSE_RULES if name in given},
         {name: given[name] for name in _SETTINGS if name in given},
-        max_episode_steps,
+        given.get("max_episode_steps"),
         given.get("deals"),
         check_choice("mask_dtype", given.get("mask_dtype", "int8"), MASK_DTYPES),
         check_render_mode(given.get("render_mode")),

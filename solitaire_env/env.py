@@ -169,7 +169,7 @@ class BatchRow(WithGames):
         game, number = self._legal(action)
         return notation.describe_action(game.variant, game.state, self.row, number)
 
-    def move(self, action: int) -> notation.Move:
+    def moved_cards(self, action: int) -> notation.Move:
         """The cards that a legal action moves in this position, and the piles."""
         game, number = self._legal(action)
         return notation.move_of(game.variant, game.state, self.row, number)
@@ -302,7 +302,7 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
     ``progress+win``: both.
 
     ## Episode End
-    Terminated when the game is won or stuck (no legal action). Truncated at the registered step limit and, if
+    Terminated when the game is won or stuck (no legal action). Truncated at the step limit and, if
     ``stall_limit`` is set, after that many steps in which no card went home for the first time,
     left the stock (counted only while redeals are limited) or was turned up.
     ``info["is_success"]`` (bool) is True if the game is won, ``info["cards_home"]`` (int64) the number of
@@ -310,7 +310,7 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
 
     ## Arguments
     variant
-        A published game's name, a :class:`Variant`, or its fields as a dict.
+        A game's id or name, a :class:`Variant`, or its fields as a dict.
     build, spaces, moves
         House rules as values of the variant's fields. ``moves="supermove"`` lets a one-card game carry a
         sequence over spaces as one action; :meth:`expand` returns its single moves.
@@ -335,9 +335,12 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         ``"human"``: Gymnasium then shows the pixels in a window.
     render_size
         Width and height of the picture in pixels.
+    max_episode_steps
+        Step limit: a number, ``"registered"`` for that of the game's id, or None (default) for no limit.
+        ``gym.make`` and ``gym.make_vec`` add the registered one.
 
     ## Version History
-    v0: first version.
+    Every game has its own version, :attr:`Variant.version`. All are v0, the first one.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}

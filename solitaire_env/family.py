@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 from typing_extensions import Unpack
 
-from solitaire_env.arguments import MaskArguments, StepLimit, check_arguments
+from solitaire_env.arguments import MaskArguments, check_arguments
 from solitaire_env.core.deals import check_deal
 from solitaire_env.core.family import FamilyBatch, FamilyLayout, FamilyStart
 from solitaire_env.core.variant import Variant
@@ -120,13 +120,12 @@ class FamilyEnv(SolitaireEnv):
     ``info["variant"]`` is the game's name.
 
     ## Rewards and Episode End
-    As :class:`~solitaire_env.env.SolitaireEnv`. ``gym.make`` adds the step limit of the longest game.
+    As :class:`~solitaire_env.env.SolitaireEnv`. ``gym.make`` adds the step limit of the longest game;
+    ``max_episode_steps="registered"`` is that of each game.
 
     ## Arguments
     games
         ``"train"`` (default), ``"test"``, ``"all"``, or a list of games.
-    max_episode_steps
-        Step limit; ``"registered"`` for that of each game, None (default) for none but that of ``gym.make``.
 
     The others are those of :class:`~solitaire_env.env.SolitaireEnv`, except house rules and ``observation``.
     ``deals`` are the same numbers for all games.
@@ -137,11 +136,9 @@ class FamilyEnv(SolitaireEnv):
     def __init__(
         self,
         games: Games = "train",
-        *,
-        max_episode_steps: StepLimit = None,
         **arguments: Unpack[MaskArguments],
     ) -> None:
-        checked = check_arguments(arguments, MaskArguments, max_episode_steps)
+        checked = check_arguments(arguments, MaskArguments)
         specs = list(map(checked.spec, read_games(games)))
         batch = FamilyBatch(specs, 1, chosen=checked.chosen(*specs))
         self.layout: FamilyLayout = batch.layout
@@ -167,15 +164,14 @@ class FamilyVectorEnv(SolitaireVectorEnv):
 
     def __init__(
         self,
-        num_envs: int = 1,
         games: Games = "train",
+        num_envs: int = 1,
         *,
-        max_episode_steps: StepLimit = None,
         autoreset_mode: AutoresetName | AutoresetMode = AutoresetMode.NEXT_STEP,
         copy: bool = True,
         **arguments: Unpack[MaskArguments],
     ) -> None:
-        checked = check_arguments(arguments, MaskArguments, max_episode_steps)
+        checked = check_arguments(arguments, MaskArguments)
         specs = list(map(checked.spec, read_games(games)))
         batch = FamilyBatch(specs, num_envs, chosen=checked.chosen(*specs))
         self.layout: FamilyLayout = batch.layout

@@ -1,13 +1,13 @@
 """Policies by name: ``random``, ``greedy``, ``linear``, ``shipped``, ``search``, a model folder,
 ``module:Class``.
 
-Names work the same in every command and function. In a clone of the repository, ``agents`` add networks that
-need torch.
+Names work the same in every command and function. Networks in torch are loaded by the function that
+``import agents`` registers, in a clone of the repository.
 """
 
 import os
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from solitaire_env.core.layout import Information, Observation
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.core.variant import Moves, Variant
+from solitaire_env.core.variant import Build, Moves, Spaces, Variant
 from solitaire_env.policies.greedy import Greedy
 from solitaire_env.policies.linear import load_linear
 from solitaire_env.policies.policy import FunctionPolicy, Policy, SB3Policy, is_sb3_model, with_moves
@@ -28,11 +28,18 @@ from solitaire_env.search.player import Searcher
 from solitaire_env.search.tree_player import TreeSearcher
 from solitaire_env.util.arguments import check_kind
 from solitaire_env.util.files import missing_folder, model_folder
-from solitaire_env.util.messages import not_installed, one_line, shown
+from solitaire_env.util.messages import one_line, shown
 
 SEARCH: Final = "search"
-AGENTS: Final = Path(__file__).parents[1] / "agents" / "policies.py"
-"""Loads networks that need torch; an installed package does not have it."""
+LoadFolder = Callable[[Path, GameSpec], Policy]
+"""Loads the network of a run or model folder, for a game."""
+_other_networks: list[LoadFolder] = []
+"""Loads the networks that the package does not play itself, once it is registered."""
+
+
+def register_networks(load: LoadFolder) -> None:
+    """Load networks of all kinds but the package's own by this function, and no longer by an earlier one."""
+    _other_networks[:] = [load]
 
 
 def load_search(spec: GameSpec, prior: str | Policy = "shipped", budget: Budget | None = None) -> Policy:
@@ -77,7 +84,13 @@ OPTIONS: Final = ("prior", *(option.name for option in fields(Budget)))
 
 
 def load_policy(
-    name: str | Path, game: str | Variant | GameSpec, *, moves: Moves | None = None, **options: Any
+    name: str | Path,
+    game: str | Variant | GameSpec,
+    *,
+    build: Build | None = None,
+    spaces: Spaces | None = None,
+    moves: Moves | None = None,
+    **options: Any,
 ) -> Policy:
     """A policy by name, for a game.
 
@@ -88,8 +101,9 @@ def load_policy(
         a :class:`GameSpec`.
     game
         An id, a variant's name, a variant or a spec.
-    moves
-        Action set of a policy that leaves it open: ``"supermove"`` in a one-card game.
+    build, spaces, moves
+        House rules of the game. With ``moves="supermove"`` the policy also plays the game that moves one card
+        at a time: each supermove as single moves.
     options
         Of ``search``: ``prior``, see :func:`load_search`, and the fields of
         :class:`~solitaire_env.search.budget.Budget`, such as ``simulations``.
@@ -100,6 +114,7 @@ def load_policy(
         If there is no such policy, or it does not play this game.
     """
     spec = game if isinstance(game, GameSpec) else GameSpec(resolve_variant(game))
+    spec = replace(spec, variant=spec.variant.with_rules(build=build, spaces=spaces, moves=moves))
     text = str(name) if isinstance(name, Path) else check_kind("policy", name, str, "a name or a folder")
     if unknown := [option for option in options if text != SEARCH or option not in OPTIONS]:
         raise ValueError(
@@ -110,14 +125,14 @@ def load_policy(
         made = BUILT_IN[text]
         if options:
             made = partial(load_search, prior=options.pop("prior", "shipped"), budget=Budget(**options))
-        return _create(text, made, _view_for(made, spec, moves))
+        return _create(text, made, _view_for(made, spec))
     if _is_folder(text):
         return _load_folder(Path(text), spec)
     if isinstance(name, Path) or {"/", os.sep} & {*text}:
         raise ValueError(missing_folder(Path(text)))
     if ":" in text:
         made = load_class(text)
-        return with_moves(_create(text, made, _view_for(made, spec, moves)), moves)
+        return with_moves(_create(text, made, _view_for(made, spec)), moves)
     raise ValueError(
         f"unknown policy {shown(text)}, allowed: {', '.join(BUILT_IN)}, a run or model folder, or "
         "module:Class"
@@ -173,34 +188,34 @@ def _as_policy(policy: Any, game: str | Variant | GameSpec, needs: dict[str, Any
     return FunctionPolicy(policy, **needs)
 
 
-def load_class(path: str) -> Callable[..., Any]:
-    """The class or function of a ``module:Class`` text.
+def load_class(path: str, what: str = "policy") -> Callable[..., Any]:
+    """The class or function of a ``module:Class`` text; errors call it ``what``.
 
     Raises
     ------
     ValueError
         If it does not exist.
     """
-    module, _, attribute = check_kind("policy", path, str, "module:Class").partition(":")
+    module, _, attribute = check_kind(what, path, str, "module:Class").partition(":")
     try:
         if not all(map(str.isidentifier, module.split("."))) or not attribute.isidentifier():
             raise ImportError(f"{module!r} is not the name of a module")
         made = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise ValueError(
-            f"policy {shown(path)} cannot be loaded: {one_line(error)}, allowed: module:Class"
+            f"{what} {shown(path)} cannot be loaded: {one_line(error)}, allowed: module:Class"
         ) from None
     except Exception as error:
-        raise _failed(path, "loaded", error) from error
+        raise _failed(f"{what} {shown(path)}", "loaded", error) from error
     if not callable(made):
-        raise ValueError(f"policy {shown(path)} is a {type(made).__name__}, allowed: a class or a function")
+        raise ValueError(f"{what} {shown(path)} is a {type(made).__name__}, allowed: a class or a function")
     return made  # type: ignore[no-any-return]
 
 
-def _view_for(made: Any, spec: GameSpec, moves: Moves | None) -> GameSpec:
+def _view_for(made: Any, spec: GameSpec) -> GameSpec:
     """The game as a class of policies declares that it needs to see it."""
-    return spec.seen(
-        moves=getattr(made, "moves", None) or moves,
+    return spec.view(
+        moves=getattr(made, "moves", None),
         observation=getattr(made, "observation", None),
         information=getattr(made, "information", None),
     )
@@ -211,22 +226,10 @@ def trust_folder(name: str) -> None:
 
     Other policies need no trust.
     """
-    if _is_folder(name):
-        _from_agents("trust_folder")(Path(name))
+    from solitaire_env.policies.network import network_kind  # reads safetensors
 
-
-def _from_agents(function: str) -> Callable[..., Any]:
-    """A function of ``agents.policies``."""
-
-    def call(*args: Any) -> Any:
-        if not AGENTS.is_file():
-            raise ValueError("networks in torch need a clone of the repository, with its agents/")
-        try:
-            return getattr(import_module("agents.policies"), function)(*args)
-        except ModuleNotFoundError as error:
-            raise ValueError(not_installed("the folder 'agents'", error.name)) from None
-
-    return call
+    if _is_folder(name) and ":" in (kind := network_kind(Path(name))):
+        load_class(kind, "network")
 
 
 def _is_folder(text: str) -> bool:
@@ -237,21 +240,28 @@ def _is_folder(text: str) -> bool:
 
 
 def _load_folder(path: Path, spec: GameSpec) -> Policy:
-    from solitaire_env.policies.network import load_network, playable  # reads safetensors
+    from solitaire_env.policies.network import KIND, load_network, network_kind  # reads safetensors
 
-    if playable(path) or not AGENTS.is_file():
+    kind = network_kind(path)
+    if kind == KIND:
         return load_network(path, spec)
-    loaded: Policy = _from_agents("load_folder")(str(path), spec)
-    return loaded
+    if not _other_networks:
+        module, custom, _ = kind.partition(":")
+        raise ValueError(
+            f"{path}: network is {shown(kind)}, allowed: {KIND!r}; other networks need torch and a clone of "
+            "the repository: first import agents"
+            + (f" and {one_line(module, 60)}, or pass --trust-model to the command" if custom else "")
+        )
+    return _other_networks[0](path, spec)
 
 
 def _create(name: str, make: Callable[[GameSpec], Any], spec: GameSpec) -> Policy:
     try:
         return as_policy(make(spec), spec)
     except Exception as error:
-        raise _failed(name, "created", error) from error
+        raise _failed(f"policy {shown(name)}", "created", error) from error
 
 
-def _failed(name: str, what: str, error: Exception) -> ValueError:
+def _failed(what: str, step: str, error: Exception) -> ValueError:
     kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-    return ValueError(f"policy {shown(name)} cannot be {what}: {kind}{one_line(error, 300)}")
+    return ValueError(f"{what} cannot be {step}: {kind}{one_line(error, 300)}")

@@ -14,10 +14,10 @@ from solitaire_env.util.messages import one_line, one_of_many, shown
 from solitaire_env.variants import VARIANTS, add_variant, get_variant, known_variants
 
 NAMESPACE: Final = "Solitaire"
-VERSION: Final = 0
 
-FAMILY_ID: Final = f"{NAMESPACE}/Family-v{VERSION}"
-"""The environment that plays many games: :mod:`solitaire_env.family`."""
+FAMILY_ID: Final = f"{NAMESPACE}/Family-v0"
+"""The environment that plays many games: :mod:`solitaire_env.family`. It gets a new version when one of them
+does."""
 
 STEPS_PER_CARD: Final = 32
 """The step limit of a variant is this times its cards. Winning lines in single moves take at most 8 steps per
@@ -25,14 +25,14 @@ card (Busy Aces: 783 steps for 104 cards, the longest seen); the limit is four t
 
 
 def env_id(variant: Variant) -> str:
-    """The Gymnasium id of a variant, from its title: ``Solitaire/FortyThieves-v0``."""
-    return _id_of_title(check_kind("variant", variant, Variant).title)
+    """The Gymnasium id of a variant, from its title and version: ``Solitaire/FortyThieves-v0``."""
+    return _id_of(check_kind("variant", variant, Variant).title, variant.version)
 
 
 @lru_cache(VARIANTS_KEPT)
-def _id_of_title(title: str) -> str:
+def _id_of(title: str, version: int) -> str:
     words = "".join(c if c.isalnum() else " " for c in title.replace("'", "")).split()
-    return f"{NAMESPACE}/{''.join(word[0].upper() + word[1:] for word in words)}-v{VERSION}"
+    return f"{NAMESPACE}/{''.join(word[0].upper() + word[1:] for word in words)}-v{version}"
 
 
 def is_family(game: str) -> bool:

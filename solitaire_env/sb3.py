@@ -10,7 +10,7 @@ from gymnasium.spaces import Box, Discrete
 from gymnasium.utils import seeding
 from typing_extensions import Unpack
 
-from solitaire_env.arguments import REGISTERED, Arguments, StepLimit, VecEnvArguments, check_arguments
+from solitaire_env.arguments import Arguments, VecEnvArguments, check_arguments
 from solitaire_env.core.variant import Variant
 from solitaire_env.env import (
     BatchRow,
@@ -51,8 +51,8 @@ class Played(NamedTuple):
 class SolitaireVecEnv(ManyGames, VecEnv):
     """``num_envs`` games of one variant for SB3 and sb3-contrib; replaces ``DummyVecEnv``.
 
-    Takes every argument of :class:`~solitaire_env.env.SolitaireEnv` except ``mask_dtype``; ``env_id`` may be
-    an id or a variant.
+    Takes every argument of :class:`~solitaire_env.env.SolitaireEnv` except ``mask_dtype``, and ``num_envs``,
+    the number of games, after the variant.
 
     ``env_method`` calls the methods of single environments, except ``reset``, ``step`` and ``close``;
     ``env_method("action_masks")`` returns views of one buffer. Finished games restart in the same step, with
@@ -63,14 +63,12 @@ class SolitaireVecEnv(ManyGames, VecEnv):
 
     def __init__(
         self,
-        env_id: str | Variant,
+        variant: str | Variant | dict[str, Any] = "forty-thieves",
         num_envs: int = 1,
-        *,
-        max_episode_steps: StepLimit = REGISTERED,
         **arguments: Unpack[VecEnvArguments],
     ) -> None:
-        checked = check_arguments(arguments, VecEnvArguments, max_episode_steps)
-        batch = checked.batch(env_id, num_envs)
+        checked = check_arguments(arguments, VecEnvArguments)
+        batch = checked.batch(variant, num_envs)
         self._set_up(batch, observation_space(batch.spec), checked)
 
     def _set_up(self, batch: Games, space: Box, arguments: Arguments) -> None:

@@ -51,7 +51,7 @@ def solve(
     Examples
     --------
     >>> from solitaire_env import solve
-    >>> solve("freecell", "ms:11982").status
+    >>> solve("eights-down", 251).status
     'unwinnable'
     >>> solution = solve("freecell", 7)
     >>> solution.status, solution.texts[:4]

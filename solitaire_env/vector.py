@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from typing_extensions import Unpack
 
-from solitaire_env.arguments import Arguments, GameArguments, StepLimit, check_arguments
+from solitaire_env.arguments import Arguments, GameArguments, check_arguments
 from solitaire_env.core.batch import Start
 from solitaire_env.core.deals import Deal
 from solitaire_env.core.layout import PLAY
@@ -47,8 +47,6 @@ class _Views(NamedTuple):
     """Observations, rewards, terminated and truncated."""
     infos: dict[str, Array]
     """By the names in :data:`_INFOS`."""
-    home: Array
-    """The array of ``cards_home``: the engine reads its own."""
     all: Array
     """Marks all games."""
 
@@ -69,11 +67,7 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
     Takes every argument of :class:`~solitaire_env.env.SolitaireEnv`, and:
 
     num_envs
-        Number of games.
-    variant
-        Name of the game, such as ``"busy-aces"`` (:mod:`solitaire_env.variants`), or a custom variant.
-    max_episode_steps
-        Step limit of an episode; None for no limit. ``gym.make_vec`` passes the registered one.
+        Number of games, after the variant.
     autoreset_mode
         ``"NextStep"`` (default): the step after the end of a game ignores its action and deals the next game;
         ``"SameStep"``: the step that ends a game also deals the next; ``"Disabled"``: reset ended games with
@@ -96,7 +90,7 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
     --------
     >>> import numpy as np
     >>> from solitaire_env import SolitaireVectorEnv
-    >>> env = SolitaireVectorEnv(64, "busy-aces", moves="supermove", autoreset_mode="SameStep")
+    >>> env = SolitaireVectorEnv("busy-aces", 64, moves="supermove", autoreset_mode="SameStep")
     >>> observations, info = env.reset(options={"deal": list(range(64))})
     >>> ended = won = 0
     >>> for _ in range(100):
@@ -117,15 +111,14 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
 
     def __init__(
         self,
-        num_envs: int = 1,
         variant: str | Variant | dict[str, Any] = "forty-thieves",
+        num_envs: int = 1,
         *,
-        max_episode_steps: StepLimit = None,
         autoreset_mode: AutoresetName | AutoresetMode = AutoresetMode.NEXT_STEP,
         copy: bool = True,
         **arguments: Unpack[GameArguments],
     ) -> None:
-        checked = check_arguments(arguments, GameArguments, max_episode_steps)
+        checked = check_arguments(arguments, GameArguments)
         self._set_up(checked.batch(variant, num_envs), checked, autoreset_mode, copy)
 
     def _set_up(
@@ -275,19 +268,17 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
     @cached_property
     def _views(self) -> _Views:
         batch = self.batch
-        home = batch.state.home.copy()
         infos = (
             batch.state.mask.view(self.mask_dtype),
             batch.events.invalid.view(np.bool_),
             batch.won,
-            home,
+            batch.cards_home,
             batch.deal_numbers,
         )
         results = batch.observations(), batch.rewards, batch.terminated, batch.truncated
         return _Views(
             tuple(map(read_only, results)),
             dict(zip(_INFOS, map(read_only, infos), strict=True)),
-            home,
             read_only(np.ones(self.num_envs, dtype=np.bool_)),
         )
 
@@ -304,7 +295,6 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
     def _infos(self, mask: npt.NDArray[np.bool_]) -> dict[str, Any]:
         """Infos in Gymnasium's vector format: an array per key, and ``_key`` for the rows that have it."""
         infos = self._views.infos
-        np.copyto(self._views.home, self.batch.state.home)
         if self.copy:
             infos = {key: view.copy() for key, view in infos.items()}
             mask = mask.copy()

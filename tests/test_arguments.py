@@ -44,7 +44,7 @@ ENV = SolitaireEnv(GAME)
 ENV.reset(seed=0)
 FAMILY = FamilyEnv([GAME])
 FAMILY.reset(seed=0)
-ENVS = SolitaireVectorEnv(2, GAME)
+ENVS = SolitaireVectorEnv(GAME, 2)
 ENVS.reset(seed=0)
 SAVED = ENV.get_state()
 STATE, POSITION = ENV.batch.state, ENV.batch.position(0)
@@ -99,18 +99,18 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], tuple[type, ...]]] = {
     "render_mode": (lambda x: SolitaireEnv(render_mode=x), NONE),
     "render mode": (lambda x: render(x, POSITION), ()),
     "moves": (lambda x: SolitaireEnv(GAME, moves=x), NONE),
-    "seen observation": (lambda x: GameSpec(GAME).seen(observation=x), NONE),
+    "viewed observation": (lambda x: GameSpec(GAME).view(observation=x), NONE),
     "load_policy moves": (lambda x: load_policy("random", GAME, moves=x), NONE),
     # deals to draw from
     "SolitaireEnv deals": (lambda x: SolitaireEnv(GAME, deals=x), NONE),
-    "SolitaireVectorEnv deals": (lambda x: SolitaireVectorEnv(2, GAME, deals=x), NONE),
+    "SolitaireVectorEnv deals": (lambda x: SolitaireVectorEnv(GAME, 2, deals=x), NONE),
     "SolitaireVecEnv deals": (lambda x: SolitaireVecEnv(GAME, 2, deals=x), NONE),
     "FamilyEnv deals": (lambda x: FamilyEnv([GAME], deals=x), NONE),
     # a bool
     "copy": (lambda x: SolitaireVectorEnv(copy=x), FLAG),
     "family copy": (lambda x: FamilyVectorEnv(games=[GAME], copy=x), FLAG),
     # a count
-    "num_envs": (SolitaireVectorEnv, COUNT),
+    "num_envs": (lambda x: SolitaireVectorEnv(num_envs=x), COUNT),
     "family max_episode_steps": (lambda x: FamilyEnv([GAME], max_episode_steps=x), (*NONE, *COUNT)),
     "action_text number": (lambda x: notation.action_text(GAME, x), COUNT),
     "pile_name source": (lambda x: notation.pile_name(GAME, x), COUNT),
@@ -118,7 +118,7 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], tuple[type, ...]]] = {
     "move_of number": (lambda x: notation.move_of(GAME, STATE, 0, x), COUNT),
     **{
         name: (getattr(ENV, name), COUNT)
-        for name in ("step", "action_text", "describe_action", "move", "expand")
+        for name in ("step", "action_text", "describe_action", "moved_cards", "expand")
     },
     **{f"{name} row": (getattr(ENVS, name), COUNT) for name in ("deal", "get_state", "position")},
     "set_state row": (lambda x: ENVS.set_state(x, SAVED), COUNT),
@@ -201,3 +201,45 @@ def test_options_of_another_number_of_games_are_refused(options: Any, refuses: R
     env.set_options([{"deal": 3}, {}])
     env.reset()
     assert env.get_attr("deal")[0] == 3
+
+
+ENVIRONMENTS: dict[Any, Any] = {
+    SolitaireEnv: GAME,
+    SolitaireVectorEnv: GAME,
+    SolitaireVecEnv: GAME,
+    FamilyEnv: [GAME],
+    FamilyVectorEnv: [GAME],
+}
+"""Each with its first argument: a game, or a list of games."""
+
+
+@pytest.mark.parametrize("kind", ENVIRONMENTS)
+def test_environments_take_the_game_first_and_then_the_number_of_games(kind: Any) -> None:
+    game = ENVIRONMENTS[kind]
+    assert kind(game).variant == GAME
+    if not issubclass(kind, SolitaireEnv):
+        assert (kind(game, 3).variant, kind(game, 3).num_envs) == (GAME, 3)
+
+
+@pytest.mark.parametrize("kind", ENVIRONMENTS)
+def test_environments_have_no_step_limit_unless_they_are_given_one(kind: Any, refuses: Refuses) -> None:
+    """A number, or the registered one; other words and numbers raise an error."""
+
+    def limit(**arguments: Any) -> Any:
+        return kind(ENVIRONMENTS[kind], **arguments).settings.max_episode_steps
+
+    assert limit() is limit(max_episode_steps=None) is None
+    assert limit(max_episode_steps="registered") == 32 * 52
+    assert limit(max_episode_steps=np.int64(5)) == 5
+    for wrong in ("other", True, 0, -1, 1.5, 2**63, np.array([1, 2])):
+        refuses(lambda wrong=wrong: limit(max_episode_steps=wrong), "max_episode_steps is", "from 1 to")
+
+
+def test_a_single_environment_truncates_at_its_step_limit() -> None:
+    env = SolitaireEnv(GAME, max_episode_steps=2)
+    _, info = env.reset(seed=0)
+    ends = []
+    for _ in range(2):
+        _, _, terminated, truncated, info = env.step(info["action_mask"].argmax())
+        ends.append((terminated, truncated))
+    assert ends == [(False, False), (False, True)]

@@ -85,7 +85,7 @@ def test_contestants_alternate_and_the_median_round_counts() -> None:
 
 
 def test_a_recording_has_legal_actions_and_repeats_its_games() -> None:
-    env = SolitaireVectorEnv(5, "eights-down", on_invalid="raise", max_episode_steps=40)
+    env = SolitaireVectorEnv("eights-down", 5, on_invalid="raise", max_episode_steps=40)
     recording = Recording(env, length=90)
     assert recording.steps == 450 and recording.episodes >= 10
     assert recording.replay() > 0

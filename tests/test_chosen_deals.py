@@ -34,7 +34,7 @@ ID = "solitaire_env:Solitaire/BusyAces-v0"
 
 def many(num_envs: int, mode: AutoresetMode | str = "NextStep", deals: Any = FEW) -> SolitaireVectorEnv:
     """Games that end after a step each."""
-    return SolitaireVectorEnv(num_envs, SHORT, deals=deals, autoreset_mode=mode, max_episode_steps=1)
+    return SolitaireVectorEnv(SHORT, num_envs, deals=deals, autoreset_mode=mode, max_episode_steps=1)
 
 
 def singles(num_envs: int, resets: int, seed: int) -> list[list[int]]:
@@ -77,7 +77,7 @@ def test_every_finite_split_can_be_drawn_from(split: str) -> None:
     """Those for evaluation too: their name says that the user wants them."""
     game = get_variant("freecell")
     assert chosen_deals(split, [game]).tolist() == list(split_deals(split, game))
-    envs = SolitaireVectorEnv(64, game, deals=split)
+    envs = SolitaireVectorEnv(game, 64, deals=split)
     assert {*envs.reset(seed=0)[1]["deal"].tolist()} <= {*split_deals(split, game)}
 
 
@@ -108,7 +108,7 @@ def test_every_finite_split_can_be_drawn_from(split: str) -> None:
     ids=lambda value: repr(value)[:40],
 )
 def test_other_deals_are_refused(deals: Any, words: tuple[str, ...], refuses: Refuses) -> None:
-    for make in (SolitaireEnv, SolitaireVecEnv, lambda game, deals: SolitaireVectorEnv(2, game, deals=deals)):
+    for make in (SolitaireEnv, SolitaireVecEnv, lambda game, deals: SolitaireVectorEnv(game, 2, deals=deals)):
         refuses(lambda make=make: make("busy-aces", deals=deals), *words)
 
 
@@ -270,7 +270,7 @@ def test_all_games_of_a_family_draw_the_same_numbers(refuses: Refuses) -> None:
         _, info = env.reset(seed=0 if reset == 0 else None)
         dealt[info["variant"], int(info["deal"])] += 1
     assert len(dealt) == len(games) * len(FEW)
-    envs = FamilyVectorEnv(4, games, deals=FEW)
+    envs = FamilyVectorEnv(games, 4, deals=FEW)
     rows = [FamilyEnv(games, deals=FEW).reset(seed=row)[1] for row in range(4)]
     _, info = envs.reset(seed=0)
     assert info["deal"].tolist() == [row["deal"] for row in rows]

@@ -402,7 +402,7 @@ def test_the_error_shows_the_action_that_was_passed(number: int, on_invalid: Any
         f"action {number} ",
         "0..170",
     )
-    envs = SolitaireVectorEnv(2, "busy-aces", on_invalid=on_invalid)
+    envs = SolitaireVectorEnv("busy-aces", 2, on_invalid=on_invalid)
     envs.reset(seed=0)
     actions = np.array([0, number], dtype=np.uint64)
     refuses(lambda: envs.step(actions), f"action {number} ", "0..170")

@@ -80,7 +80,7 @@ def test_rows_equal_single_environments() -> None:
 
 @pytest.mark.parametrize("mode", ["SameStep", "Disabled"])
 def test_other_autoreset_modes_work(mode: str) -> None:
-    envs = FamilyVectorEnv(4, SOME, autoreset_mode=mode, max_episode_steps=7)
+    envs = FamilyVectorEnv(SOME, 4, autoreset_mode=mode, max_episode_steps=7)
     _, infos = envs.reset(seed=1)
     rng = np.random.default_rng(1)
     for _ in range(20):
@@ -151,7 +151,7 @@ ONE_ACTION = Variant("one-action", "One Action", decks=1, tableau=(4,), ranks=1,
 def test_resampled_games_are_those_of_single_games() -> None:
     """Also after copies, which have seen what their sources have."""
     games = ["klondike", "freecell", "yukon", "klondike-draw-3"]
-    env, envs = FamilyEnv(games), FamilyVectorEnv(8, games)
+    env, envs = FamilyEnv(games), FamilyVectorEnv(games, 8)
     envs.reset(seed=0, options={"variant": [*games, *games], "deal": 5})
     draw, redeal = map(envs.batch.parse_action, ("draw", "redeal"))
     for _ in range(24):
@@ -181,7 +181,7 @@ def test_actions_of_other_games_change_nothing_and_end_games_if_asked(name: str)
     register_variant(ONE_ACTION)
     rng = np.random.default_rng(0)
     games = [ONE_ACTION.name, *SOME]
-    env, ending = FamilyVectorEnv(2, games), FamilyVectorEnv(2, games, on_invalid="terminate")
+    env, ending = FamilyVectorEnv(games, 2), FamilyVectorEnv(games, 2, on_invalid="terminate")
     for each in (env, ending):
         each.reset(options={"variant": name, "deal": 0})
     foreign = np.flatnonzero(env.batch.layout.own_actions[games.index(name)] < 0)
@@ -208,7 +208,7 @@ def test_invalid_games_raise_an_error(games: Any, words: str) -> None:
 
 
 def test_invalid_arguments_raise_an_error() -> None:
-    env, envs = FamilyEnv(SOME), FamilyVectorEnv(2, SOME)
+    env, envs = FamilyEnv(SOME), FamilyVectorEnv(SOME, 2)
     with pytest.raises(gym.error.ResetNeeded):
         env.step(0)
     with pytest.raises(ValueError, match="'variant' is 'forty-thieves', allowed: klondike-draw-3"):
@@ -234,7 +234,7 @@ def test_it_has_the_methods_of_a_single_game() -> None:
     for action, own in zip(map(env.action_text, legal), alone.legal_actions(), strict=True):
         assert action == alone.action_text(own)
         number = env.parse_action(action)
-        assert env.move(number) == alone.move(own) and env.expand(number) == alone.expand(own)
+        assert env.moved_cards(number) == alone.moved_cards(own) and env.expand(number) == alone.expand(own)
         assert env.describe_action(number) == alone.describe_action(own)
     assert env.decode_observation(env._observation()) == alone.decode_observation(alone._observation())
     assert env.observation_layout == env.layout.slices
@@ -253,8 +253,8 @@ def test_a_limit_of_gym_make_is_the_only_one() -> None:
 @pytest.mark.parametrize("games", [SOME, ALIKE], ids=["some", "alike"])
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 def test_move_features_are_those_of_each_game(mode: str, games: list[str]) -> None:
-    envs = FamilyVectorEnv(5, games, autoreset_mode=mode, max_episode_steps=6)
-    wrapped = VectorMoveFeatures(FamilyVectorEnv(5, games, autoreset_mode=mode, max_episode_steps=6))
+    envs = FamilyVectorEnv(games, 5, autoreset_mode=mode, max_episode_steps=6)
+    wrapped = VectorMoveFeatures(FamilyVectorEnv(games, 5, autoreset_mode=mode, max_episode_steps=6))
     singles = {name: SolitaireEnv(name) for name in games}
     _, infos = envs.reset(seed=3)
     table, _ = wrapped.reset(seed=3)

@@ -12,7 +12,7 @@ from solitaire_env.core.spec import GameSpec
 from solitaire_env.loading import load_policy
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, has_safe_moves
 from solitaire_env.move_features.columns import FAMILY, MOVE, NUM_FAMILY, NUM_MOVE
-from solitaire_env.move_features.reader import MoveFeatures, MoveReader
+from solitaire_env.move_features.reader import LegalMoves, MoveReader
 from solitaire_env.move_features.table import MoveTable
 from solitaire_env.notation import parse_action, parse_position
 from solitaire_env.variants import Variant, get_variant
@@ -72,7 +72,7 @@ def test_features_are_finite_and_ignore_hidden_cards(name: str) -> None:
         np.testing.assert_array_equal(
             seen.moves[going, :NUM_MOVE], table[seen.games[going], seen.actions[going]]
         )
-        thoughtful = MoveReader(GameSpec(variant).seen(information="thoughtful"), 1, 1, family=True)
+        thoughtful = MoveReader(GameSpec(variant).view(information="thoughtful"), 1, 1, family=True)
         rows = batch.state.rows
         if variant.fill == "none":
             np.testing.assert_array_equal(thoughtful.read(rows, batch.state.mask).moves, seen.moves)
@@ -121,7 +121,7 @@ SHORT = {
 }  # fmt: skip
 
 
-def read(name: str, position: str) -> tuple[Variant, MoveFeatures, Batch]:
+def read(name: str, position: str) -> tuple[Variant, LegalMoves, Batch]:
     variant = SHORT[name]
     batch = Batch(GameSpec(variant), 1)
     batch.place(0, parse_position(position.replace("|", "\n"), variant))
@@ -130,7 +130,7 @@ def read(name: str, position: str) -> tuple[Variant, MoveFeatures, Batch]:
     ), batch  # fmt: skip
 
 
-def family_of(variant: Variant, seen: MoveFeatures, action: str) -> dict[str, float]:
+def family_of(variant: Variant, seen: LegalMoves, action: str) -> dict[str, float]:
     """The family's features of a move that are not 0."""
     row = seen.moves[seen.actions.tolist().index(parse_action(variant, action)), -NUM_FAMILY:]
     return {

@@ -144,10 +144,10 @@ TAKERS: dict[str, Callable[[str], Any]] = {
     "resolve_variant": resolve_variant,
     "read_games": lambda name: read_list_of_games([name]),
     "SolitaireEnv": SolitaireEnv,
-    "SolitaireVectorEnv": lambda name: SolitaireVectorEnv(1, name),
+    "SolitaireVectorEnv": lambda name: SolitaireVectorEnv(name, 1),
     "SolitaireVecEnv": lambda name: SolitaireVecEnv(name, 1),
     "FamilyEnv": lambda name: FamilyEnv(["klondike", name]),
-    "FamilyVectorEnv": lambda name: FamilyVectorEnv(1, ["klondike", name]),
+    "FamilyVectorEnv": lambda name: FamilyVectorEnv(["klondike", name], 1),
     "evaluate": lambda name: evaluate("random", name, [0], max_episode_steps=1),
     "load_policy": lambda name: load_policy("random", name),
     "as_policy": lambda name: as_policy("random", name),
@@ -197,8 +197,8 @@ def test_no_reset_option_imports_a_module(harmless: Path) -> None:
     for env in (
         SolitaireEnv(),
         FamilyEnv(["klondike", "yukon"]),
-        SolitaireVectorEnv(1),
-        FamilyVectorEnv(1, ["klondike", "yukon"]),
+        SolitaireVectorEnv(),
+        FamilyVectorEnv(["klondike", "yukon"], 1),
     ):
         for option in env._reset_options:
             for name in HOSTILE:

@@ -15,6 +15,7 @@ from gymnasium.vector import AsyncVectorEnv
 
 import solitaire_env
 from solitaire_env import variants
+from solitaire_env.core.variant import rules_to_dict
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.registration import env_id, env_variant, register_variant
 from solitaire_env.variants import VARIANTS, Variant, get_variant
@@ -45,6 +46,16 @@ def test_each_game_has_an_id_which_makes_both_environments() -> None:
         assert env.unwrapped.variant == envs.unwrapped.variant == variant  # type: ignore[attr-defined]
         limit = envs.unwrapped.settings.max_episode_steps  # type: ignore[attr-defined]
         assert env.spec.max_episode_steps == limit == 32 * variant.cards  # type: ignore[union-attr]
+
+
+def test_a_game_that_changes_gets_its_own_version() -> None:
+    """The ids of other games stay; the version is no rule."""
+    changed = replace(MINE, version=3)
+    name = register_variant(changed)
+    assert name == "Solitaire/MyOwnGame2-v3"
+    assert env_variant(name) == gym.make(name).unwrapped.variant == changed  # type: ignore[attr-defined]
+    assert {env_id(variant).rpartition("-")[2] for variant in VARIANTS} == {"v0"}
+    assert rules_to_dict(changed) == rules_to_dict(MINE)
 
 
 def test_the_module_form_registers_the_games() -> None:
@@ -138,7 +149,7 @@ def test_spawned_workers_know_a_custom_variant() -> None:
     seeds = 2
     workers = AsyncVectorEnv([partial(gym.make, spec)] * seeds, context="spawn")
     try:
-        here = SolitaireVectorEnv(seeds, MINE, max_episode_steps=spec.max_episode_steps)
+        here = SolitaireVectorEnv(MINE, seeds, max_episode_steps=spec.max_episode_steps)
         observations, info = workers.reset(seed=3)
         expected, _ = here.reset(seed=3)
         for _ in range(5):

@@ -57,7 +57,7 @@ def test_a_game_continues_from_a_state(game: str) -> None:
 @pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.value)
 def test_states_are_given_for_all_or_for_each(mode: AutoresetMode) -> None:
     states = [played("busy-aces", seed).get_state() for seed in range(3)]
-    envs = SolitaireVectorEnv(3, "busy-aces", autoreset_mode=mode)
+    envs = SolitaireVectorEnv("busy-aces", 3, autoreset_mode=mode)
     for given in (states, tuple(states)):
         observations, infos = envs.reset(seed=4, options={"state": given})
         assert [envs.get_state(row) for row in range(3)] == states
@@ -74,7 +74,7 @@ def test_states_are_given_for_all_or_for_each(mode: AutoresetMode) -> None:
 
 
 def test_the_step_limit_counts_the_steps_of_the_state() -> None:
-    envs = SolitaireVectorEnv(2, "busy-aces", max_episode_steps=14)
+    envs = SolitaireVectorEnv("busy-aces", 2, max_episode_steps=14)
     envs.reset(seed=0)
     envs.reset(options={"state": played("busy-aces", 1).get_state()})
     ends = [envs.step(envs.action_masks().argmax(1))[3].tolist() for _ in range(2)]
@@ -89,7 +89,7 @@ def test_set_state_of_a_row_returns_what_that_of_a_single_environment_does(
     keywords = {"mask_dtype": mask_dtype, "observation": observation}
     state = played("klondike", 5).get_state()
     for copy in (True, False):
-        envs = SolitaireVectorEnv(3, "klondike", copy=copy, **keywords)
+        envs = SolitaireVectorEnv("klondike", 3, copy=copy, **keywords)
         envs.reset(seed=0)
         restored = envs.set_state(1, state)
         assert_same(restored, SolitaireEnv("klondike", **keywords).set_state(state))
@@ -115,7 +115,7 @@ def test_stable_baselines_takes_states_as_options() -> None:
 
 def test_a_family_starts_from_the_state_of_any_of_its_games(refuses: Refuses) -> None:
     states = [played(game, 2).get_state() for game in GAMES]
-    env, envs = FamilyEnv(GAMES), FamilyVectorEnv(3, GAMES)
+    env, envs = FamilyEnv(GAMES), FamilyVectorEnv(GAMES, 3)
     observations, infos = envs.reset(seed=0, options={"state": states})
     assert infos["variant"].tolist() == GAMES
     for row, state in enumerate(states):
@@ -149,7 +149,7 @@ STATE = played("busy-aces", 1).get_state()
 def test_damaged_states_are_refused_before_anything_changes(
     options: dict[str, Any], words: tuple[str, ...], refuses: Refuses
 ) -> None:
-    env, envs = played("busy-aces", 0), SolitaireVectorEnv(2, "busy-aces")
+    env, envs = played("busy-aces", 0), SolitaireVectorEnv("busy-aces", 2)
     sb3 = SolitaireVecEnv("busy-aces", 2)
     envs.reset(seed=0)
     sb3.reset()
@@ -166,4 +166,4 @@ def test_damaged_states_are_refused_before_anything_changes(
 
 def test_a_state_before_the_first_reset_needs_a_reset() -> None:
     with pytest.raises(gym.error.ResetNeeded):
-        SolitaireVectorEnv(2, "busy-aces").set_state(0, STATE)
+        SolitaireVectorEnv("busy-aces", 2).set_state(0, STATE)

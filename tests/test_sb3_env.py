@@ -16,7 +16,6 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.sb3 import SolitaireVecEnv
-from tests.conftest import Refuses
 
 
 def started(num_envs: int = 3, **arguments: Any) -> SolitaireVecEnv:
@@ -70,16 +69,6 @@ def test_indices_select_games(indices: Any, rows: list[int]) -> None:
     assert env.env_method("position", indices=indices) == [positions[row] for row in rows]
 
 
-def test_step_limits_can_be_replaced_or_removed(refuses: Refuses) -> None:
-    """The registered one is the default; other words and numbers raise an error."""
-    registered = started().settings.max_episode_steps
-    assert registered == 32 * 104 == started(max_episode_steps="registered").settings.max_episode_steps
-    assert started(max_episode_steps=np.int64(5)).settings.max_episode_steps == 5
-    assert started(max_episode_steps=None).settings.max_episode_steps is None
-    for limit in ("other", True, 0, -1, 1.5, 2**63, np.array([1, 2])):
-        refuses(lambda limit=limit: started(max_episode_steps=limit), "max_episode_steps is", "from 1 to")
-
-
 def test_every_public_method_of_single_environments_can_be_called() -> None:
     """Except those that would bypass the vector environment, and copies."""
     own = set(dir(SolitaireEnv)) - {*dir(gym.Env), "clone", "resample"}
@@ -103,7 +92,7 @@ def test_methods_return_the_same_as_in_single_environments(moves: Any) -> None:
         assert legal == theirs.env_method("legal_actions")
         for row, actions in enumerate(legal):
             for action in actions:
-                for name in ("describe_action", "move", "expand", "action_text"):
+                for name in ("describe_action", "moved_cards", "expand", "action_text"):
                     if name != "expand" or moves == "supermove":
                         (answer,) = ours.env_method(name, action, indices=row)
                         assert [answer] == theirs.env_method(name, action, indices=row)

@@ -62,7 +62,7 @@ FLOATS: dict[str, Callable[[], VecEnv]] = {
 
 def played_by(model: MaskablePPO, observation: str = "cards") -> tuple[np.ndarray, np.ndarray]:
     """The probabilities and the value that our policy reads from a model in deal 7."""
-    spec = GameSpec(get_variant("busy-aces")).seen(observation=observation)  # type: ignore[arg-type]
+    spec = GameSpec(get_variant("busy-aces")).view(observation=observation)  # type: ignore[arg-type]
     batch = Batch(spec, 1)
     batch.deal(np.array([0]), [7])
     probabilities, values = SB3Policy(model, spec).explain(batch.observations(), batch.state.mask)

@@ -66,7 +66,7 @@ def test_faults_are_named(corrupt: Callable[[Batch], Any], fault: str) -> None:
 
 def test_batches_and_environments_can_be_checked() -> None:
     env = gym.make("Solitaire/BusyAces-v0")
-    vector = SolitaireVectorEnv(2, "busy-aces")
+    vector = SolitaireVectorEnv("busy-aces", 2)
     env.reset(seed=0)
     vector.reset(seed=0)
     for games in (env, env.unwrapped, vector, vector.batch):

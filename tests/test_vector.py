@@ -27,7 +27,7 @@ MODES = list(AutoresetMode)
 
 
 def started(num_envs: int = 3, name: str = "busy-aces", **arguments: Any) -> SolitaireVectorEnv:
-    env = SolitaireVectorEnv(num_envs, name, **arguments)
+    env = SolitaireVectorEnv(name, num_envs, **arguments)
     env.reset(seed=0)
     return env
 
@@ -116,7 +116,7 @@ VIEWS: list[tuple[Any, dict[str, Any]]] = [
 @pytest.mark.parametrize(("kind", "keywords"), VIEWS)
 def test_views_are_read_only(kind: Any, keywords: dict[str, Any], copied: Any) -> None:
     """NumPy's own writes are errors. Of a copy too."""
-    env: Any = kind(3, copy=False, max_episode_steps=2, **keywords)
+    env: Any = kind(num_envs=3, copy=False, max_episode_steps=2, **keywords)
     env.reset(seed=0)
     env = env if copied is None else copied(env)
     held = list(arrays_in(env))
@@ -145,7 +145,7 @@ def test_what_other_libraries_write_to_views_harms_no_game(name: str, informatio
 
 def test_rows_are_seeded_as_single_environments() -> None:
     """An int seeds row i with itself + i, a list row by row; None continues the stream."""
-    env = SolitaireVectorEnv(3, "busy-aces")
+    env = SolitaireVectorEnv("busy-aces", 3)
     single = [SolitaireEnv("busy-aces").reset(seed=seed)[1]["deal"] for seed in (5, 6, 7)]
     assert env.reset(seed=5)[1]["deal"].tolist() == single
     assert env.reset(seed=[5, 6, 7])[1]["deal"].tolist() == single
@@ -161,7 +161,7 @@ def test_rows_are_seeded_as_single_environments() -> None:
 
 
 def test_deals_are_given_for_all_or_for_each() -> None:
-    env = SolitaireVectorEnv(3, "busy-aces")
+    env = SolitaireVectorEnv("busy-aces", 3)
     for given in (range(3), [0, 1, 2], (0, 1, 2), np.arange(3)):
         assert env.reset(options={"deal": given})[1]["deal"].tolist() == [0, 1, 2]
         for row in range(3):
@@ -174,7 +174,7 @@ def test_deals_are_given_for_all_or_for_each() -> None:
 
 def test_deals_of_other_programs_mix_with_numbers() -> None:
     pytest.importorskip("pysol_cards")
-    env = SolitaireVectorEnv(3, "busy-aces")
+    env = SolitaireVectorEnv("busy-aces", 3)
     _, info = env.reset(options={"deal": ["pysol:24", 5, "ms:1"]})
     assert info["deal"].tolist() == [-1, 5, -1] and info["_deal"].all()
     assert [env.deal(row) for row in range(3)] == ["pysol:24", 5, "ms:1"]
@@ -401,7 +401,7 @@ def test_copied_rows_continue_like_their_sources(
 def test_a_numbered_deal_clears_the_name_of_a_deal(mode: AutoresetMode) -> None:
     """However the game is dealt."""
     pytest.importorskip("pysol_cards")
-    env = SolitaireVectorEnv(2, "busy-aces", autoreset_mode=mode, max_episode_steps=1)
+    env = SolitaireVectorEnv("busy-aces", 2, autoreset_mode=mode, max_episode_steps=1)
     for again in (lambda: env.reset(options={"deal": 3})[1], lambda: [env.step([0, 0]) for _ in "12"][-1][4]):
         _, info = env.reset(options={"deal": ["ms:1", 2]})
         assert info["deal"].tolist() == [-1, 2] and env.deal(0) == "ms:1"
@@ -429,7 +429,7 @@ def test_invalid_copies_raise_an_error(
 
 
 def test_resampled_rows_are_those_of_single_environments() -> None:
-    env, single = SolitaireVectorEnv(6, "klondike"), SolitaireEnv("klondike")
+    env, single = SolitaireVectorEnv("klondike", 6), SolitaireEnv("klondike")
     observations, info = env.reset(options={"deal": list(range(6))})
     before = states(env)
     env.resample([4, 1, 3], seed=7)
@@ -445,7 +445,7 @@ def test_resampled_rows_are_those_of_single_environments() -> None:
 
 
 def test_worlds_of_a_game_differ_until_they_are_dealt_with_the_same_seed() -> None:
-    env = SolitaireVectorEnv(8, "klondike")
+    env = SolitaireVectorEnv("klondike", 8)
     env.reset(options={"deal": 5})
     env.resample(range(1, 8), seed=3)
     assert len({env.position(row) for row in range(8)}) == 8
@@ -478,7 +478,7 @@ def test_invalid_rows_and_seeds_to_resample_raise_an_error(
 
 def test_rows_before_reset_raise_an_error() -> None:
     """There are no games yet."""
-    env = SolitaireVectorEnv(2, "busy-aces")
+    env = SolitaireVectorEnv("busy-aces", 2)
     saved = started().get_state(0)
     for call in (env.deal, env.get_state, env.position, lambda row: env.set_state(row, saved)):
         with pytest.raises(gym.error.ResetNeeded, match=r"reset\(\)"):

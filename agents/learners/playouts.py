@@ -27,7 +27,7 @@ from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.autoplay import has_safe_moves
 from solitaire_env.move_features.moves import make_move_scratch
 from solitaire_env.policies.linear import weights_for
-from solitaire_env.search.player import PATIENCE
+from solitaire_env.search.player import STALL_LIMIT
 from solitaire_env.search.rollouts import play_to_end
 from solitaire_env.search.stocks import draw_stocks, write_games
 
@@ -61,7 +61,7 @@ class PlayoutEvaluator:
         self.autoplay = has_safe_moves(variant)
         self.scratch = make_move_scratch(self.batch.rules)
         draws = variant.stock * max(1, variant.passes)
-        self.line = np.zeros(PATIENCE * (self.batch.rules.cards + draws + 1), dtype=np.int64)
+        self.line = np.zeros(STALL_LIMIT * (self.batch.rules.cards + draws + 1), dtype=np.int64)
 
     def __call__(
         self, observations: Array, games: Array, actions: Array, random: np.random.Generator
@@ -89,7 +89,7 @@ class PlayoutEvaluator:
         taken[:m], todo[:m] = actions.repeat(self.num_playouts), 1
         self.batch.step(taken, todo)
         play_to_end(
-            rules, state, self.batch.events, np.flatnonzero(state.status[:m] == 0), self.weights, PATIENCE,
+            rules, state, self.batch.events, np.flatnonzero(state.status[:m] == 0), self.weights, STALL_LIMIT,
             self.autoplay, self.line, self.scratch,
         )  # fmt: skip
         card, win = self.batch.pay

@@ -73,7 +73,7 @@ class MaskedVectorEnv(gym.vector.VectorEnv[Array, Array, Array]):
     def __init__(self, config: TrainConfig, num_envs: int) -> None:
         import_games(config.env, config.games)  # in the process of an env runner
         self.env = SolitaireVectorEnv(
-            num_envs, config.variant, deals=config.deals, observation=config.observation,
+            config.variant, num_envs, deals=config.deals, observation=config.observation,
             information=config.information, reward=config.reward, stall_limit=config.stall_limit, copy=False,
         )  # fmt: skip
         self.safe_autoplay = config.safe_autoplay

@@ -8,7 +8,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from agents.config import TrainConfig
 from agents.family_spec import FamilySpec
-from solitaire_env.arguments import VecEnvArguments, check_arguments
+from solitaire_env.arguments import REGISTERED, VecEnvArguments, check_arguments
 from solitaire_env.core.native import Bool, Int8, Int64, kernel
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
 from solitaire_env.sb3 import Played, SolitaireVecEnv
@@ -141,6 +141,7 @@ def make_env(config: TrainConfig, num_envs: int | None = None) -> TrainingEnv:
     return TrainingEnv(
         config.variant,
         num_envs or config.num_envs,
+        max_episode_steps=REGISTERED,
         deals=config.deals,
         observation=config.observation,
         information=config.information,

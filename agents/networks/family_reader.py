@@ -6,7 +6,7 @@ import numpy as np
 
 from agents.family_spec import FamilySpec
 from agents.networks.feature_cache import Array
-from solitaire_env.move_features.reader import MoveFeatures, MoveReader
+from solitaire_env.move_features.reader import LegalMoves, MoveReader
 
 
 class FamilyReader:
@@ -27,7 +27,7 @@ class FamilyReader:
         self.sizes = self.readers[0].sizes
         """Number of features of a move, and of a position."""
 
-    def read(self, observations: Array, masks: Array, weights: Array | None = None) -> MoveFeatures:
+    def read(self, observations: Array, masks: Array, weights: Array | None = None) -> LegalMoves:
         """The features of the legal moves of games, and of their positions: see :meth:`MoveReader.read`.
 
         Parameters
@@ -39,7 +39,7 @@ class FamilyReader:
         """
         counts = np.count_nonzero(masks, axis=1)
         ends = np.cumsum(counts)
-        out = MoveFeatures(
+        out = LegalMoves(
             np.repeat(np.arange(len(counts)), counts),
             np.empty(counts.sum(), dtype=np.int64),
             np.empty((counts.sum(), self.sizes[0]), dtype=np.float32),

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from agents.networks.kernels import Packed, pack, unpack
 from solitaire_env.move_features.columns import NUM_MOVE
-from solitaire_env.move_features.reader import MoveFeatures
+from solitaire_env.move_features.reader import LegalMoves
 
 Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.int64]
@@ -69,7 +69,7 @@ class FeatureCache:
         Number of features of a move, and of a position.
     """
 
-    def __init__(self, read_features: Callable[[Array, Array], MoveFeatures], sizes: tuple[int, int]) -> None:
+    def __init__(self, read_features: Callable[[Array, Array], LegalMoves], sizes: tuple[int, int]) -> None:
         self.read_features = read_features
         self.sizes = sizes
         self.packed = Packed(
@@ -91,7 +91,7 @@ class FeatureCache:
         """Add observations ``[n, size]`` and masks ``[n, actions]``; return their numbers, int64 ``[n]``."""
         return self.add_features(self.read_features(observations, masks))
 
-    def add_features(self, features: MoveFeatures) -> Rows:
+    def add_features(self, features: LegalMoves) -> Rows:
         """Add features that were read before."""
         old, n = self.packed, len(features.positions)
         first_move = old.move_ends[self.size]
@@ -119,13 +119,13 @@ class FeatureCache:
         self.size += n
         return rows
 
-    def unpack(self, rows: Rows) -> MoveFeatures:
+    def unpack(self, rows: Rows) -> LegalMoves:
         """The features of some positions as they were added, except for rounding."""
         ends = self.ends(rows)
         moves = np.empty((ends[-1], self.sizes[0]), dtype=np.float32)
         unpack(rows, ends, self.packed, moves, NUM_MOVE)
         games = np.repeat(np.arange(len(rows)), np.diff(ends))
-        return MoveFeatures(games, self.actions[self.moves(rows, ends)], moves, self.packed.positions[rows])
+        return LegalMoves(games, self.actions[self.moves(rows, ends)], moves, self.packed.positions[rows])
 
     def choose(self, actions: Rows) -> "FeatureCache":
         """The same positions with one legal move each, int64 ``[size]``; their features are shared."""

@@ -12,7 +12,7 @@ from agents.networks.family_reader import FamilyReader
 from agents.networks.feature_cache import Array, FeatureCache, Rows
 from agents.networks.scores import Scores
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.move_features.reader import MoveFeatures, MoveReader
+from solitaire_env.move_features.reader import LegalMoves, MoveReader
 
 
 class FeaturesNetwork(nn.Module):
@@ -56,7 +56,7 @@ class FeaturesNetwork(nn.Module):
             may depend only on these: :meth:`value` passes no moves.
         """
 
-    def read_features(self, observations: Array, masks: Array) -> MoveFeatures:
+    def read_features(self, observations: Array, masks: Array) -> LegalMoves:
         """The move features of games: observations int8 ``[n, size]``, masks ``[n, actions]``."""
         return self.reader.read(observations, masks)
 
@@ -73,7 +73,7 @@ class FeaturesNetwork(nn.Module):
         """Score cached positions, int64 ``[n]``; see :meth:`score`."""
         return self.score_features(cache.unpack(rows), next(self.parameters()).device)
 
-    def score_features(self, seen: MoveFeatures, device: th.device) -> Scores:
+    def score_features(self, seen: LegalMoves, device: th.device) -> Scores:
         """Score moves from their features."""
         scores: Scores = self(*(th.from_numpy(part).to(device) for part in seen))
         return scores

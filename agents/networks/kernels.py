@@ -53,7 +53,7 @@ def pack(
     Parameters
     ----------
     moves, positions, games
-        As in :class:`solitaire_env.move_features.reader.MoveFeatures`.
+        As in :class:`solitaire_env.move_features.reader.LegalMoves`.
     entry_ends
         int64 ``[moves + 1]``: where the numbers of each move end; the first entry is an input.
     columns, values

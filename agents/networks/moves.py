@@ -15,7 +15,7 @@ from agents.networks.layers import normalize_relu, read_moves, weigh_moves
 from agents.networks.scores import Scores
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.columns import NUM_MOVE
-from solitaire_env.move_features.reader import MoveFeatures
+from solitaire_env.move_features.reader import LegalMoves
 from solitaire_env.policies.network import LOOKAHEAD
 
 
@@ -64,7 +64,7 @@ class MovesNetwork(FeaturesNetwork):
         """
         return self.get_buffer(LOOKAHEAD)
 
-    def read_features(self, observations: Array, masks: Array) -> MoveFeatures:
+    def read_features(self, observations: Array, masks: Array) -> LegalMoves:
         """The move features of games: observations int8 ``[n, size]``, masks ``[n, actions]``."""
         weights = self.lookahead_weights.double().cpu().numpy() if self.reader.rollout_lookahead else None
         return self.reader.read(observations, masks, weights)

@@ -1,4 +1,7 @@
-"""Checkpoints of a training: one safetensors file, from which it resumes exactly."""
+"""Checkpoints of a training: one safetensors file.
+
+A resumed training has the same weights, optimizer and counts, but plays other deals than it would have.
+"""
 
 import json
 from pathlib import Path

@@ -5,7 +5,8 @@ each.
 """
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
@@ -15,8 +16,9 @@ from typing_extensions import Self
 from solitaire_env.core import deals, observations, supermoves
 from solitaire_env.core.cards import DOWN, FACE_DOWN
 from solitaire_env.core.deals import Deal
-from solitaire_env.core.layout import AWAY, DEAL, LEAVE, PLAY, PLAYING, REFUSE, WON
-from solitaire_env.core.native import Bool, Bound, Float64, Int8, Int16, Int64, kernel
+from solitaire_env.core.episodes import Limits, make_episodes, play_rows
+from solitaire_env.core.layout import DEAL, LEAVE, PLAY, WON
+from solitaire_env.core.native import Bound, Int8, Int64, kernel
 from solitaire_env.core.position import (
     Position,
     position_faults,
@@ -26,8 +28,7 @@ from solitaire_env.core.position import (
 )
 from solitaire_env.core.rules.deal import deal_rows
 from solitaire_env.core.rules.derive import derive_rows
-from solitaire_env.core.rules.state import KINDS, Events, copy_rows, make_events, make_state
-from solitaire_env.core.rules.step import count_outside, step_rows
+from solitaire_env.core.rules.state import KINDS, copy_rows, make_events, make_state
 from solitaire_env.core.shuffle import make_deals, order_rows
 from solitaire_env.core.spec import REWARDS, GameSpec
 from solitaire_env.core.threads import Running, in_one_thread
@@ -47,61 +48,6 @@ _STATE_KEYS: Final = ("variant", "row", "deal", "stream", "steps", "stalls", "mo
 
 class IllegalActionError(ValueError):
     """An action that the rules do not allow, under ``on_invalid="raise"``."""
-
-
-@kernel
-def _update_rewards_and_ends(
-    pay_progress: float,
-    pay_win: float,
-    stall_limit: int,
-    step_limit: int,
-    end_invalid: int,
-    status: Annotated[Int8, "batch"],
-    home: Annotated[Int64, "batch"],
-    stock: Annotated[Int16, "batch"],
-    events: Events,
-    todo: Annotated[Int8, "batch"],
-    steps: Annotated[Int64, "batch"],
-    stalls: Annotated[Int64, "batch"],
-    most_home: Annotated[Int16, "batch"],
-    stock_seen: Annotated[Bool, "batch"],
-    rewards: Annotated[Float64, "batch"],
-    terminated: Annotated[Bool, "batch"],
-    truncated: Annotated[Bool, "batch"],
-    ended: Annotated[Bool, "batch"],
-    won: Annotated[Bool, "batch"],
-) -> int:
-    """Update rewards, limits and ends after a step; the number of episodes that ended. Limit 0 means none."""
-    episodes = 0
-    for b in range(todo.shape[0]):
-        if todo[b] == AWAY:
-            continue
-        rewards[b] = 0.0
-        terminated[b] = False
-        truncated[b] = False
-        if todo[b] == PLAY or todo[b] == REFUSE:
-            steps[b] += 1
-            stalls[b] += 1
-            if events.went_home[b] != 0:
-                rewards[b] = pay_progress * events.went_home[b]
-                if status[b] == WON:
-                    rewards[b] += pay_win
-            # A card that worries back and goes home again is no progress.
-            if home[b] > most_home[b] or events.advanced[b] != 0:
-                stalls[b] = 0
-            most_home[b] = max(most_home[b], home[b])
-            terminated[b] = status[b] != PLAYING or (end_invalid != 0 and events.invalid[b] != 0)
-            truncated[b] = (0 < stall_limit <= stalls[b]) or (0 < step_limit <= steps[b])
-        elif todo[b] == DEAL:
-            steps[b] = 0
-            stalls[b] = 0
-            most_home[b] = home[b]
-            stock_seen[b] = False
-        stock_seen[b] |= stock[b] == 0
-        ended[b] = terminated[b] or truncated[b]
-        won[b] = status[b] == WON
-        episodes += ended[b]
-    return episodes
 
 
 @kernel
@@ -127,9 +73,9 @@ class _Kernels(NamedTuple):
     """Takes rows and actions."""
     resample: Bound
     """Takes rows and seeds."""
-    count_outside: Bound
-    step: Bound
-    update: Bound
+    highest: Callable[[], np.uint64]
+    """The highest action; a negative one is higher than all others."""
+    play: Bound
     observe: Bound
     """Writes all observations."""
 
@@ -172,22 +118,11 @@ class Rows:
         self.home = np.zeros(size, dtype=np.int64)
         self.status = np.zeros(size, dtype=np.int8)
         self.events = make_events(size)
-        self.steps = np.zeros(size, dtype=np.int64)
-        """Steps since the deal."""
-        self.stalls = np.zeros(size, dtype=np.int64)
-        """Steps since the game last advanced: more cards home than before, or ``events.advanced``."""
-        self.most_home = np.zeros(size, dtype=np.int16)
-        """Most cards home since the deal."""
-        self.stock_seen = np.zeros(size, dtype=np.bool_)
-        """Whether the player has seen the cards of the stock, and so their order: it has been empty, or the
-        position that the game started from lists them."""
-        self.rewards = np.zeros(size, dtype=np.float64)
-        self.terminated = np.zeros(size, dtype=np.bool_)
-        self.truncated = np.zeros(size, dtype=np.bool_)
-        self.ended = np.zeros(size, dtype=np.bool_)
-        """Episodes that the last step ended: terminated, truncated or both."""
-        self.won = np.zeros(size, dtype=np.bool_)
-        """Games that have been won."""
+        self.episodes = make_episodes(size)
+        (
+            self.steps, self.stalls, self.most_home, self.stock_seen,
+            self.rewards, self.terminated, self.truncated, self.ended, self.won, self.cards_home,
+        ) = self.episodes  # fmt: skip
         self.everyone = np.full(size, PLAY, dtype=np.int8)
         self._shape = (size,)
         self._actions = np.zeros(size, dtype=np.int64)
@@ -219,7 +154,7 @@ class Rows:
         """Check the actions that a user passed, one per game, for :meth:`Batch.step` with ``todo``."""
         # The usual case first, for speed.
         if type(actions) is np.ndarray and actions.dtype == _INT64 and actions.shape == self._shape:
-            return np.ascontiguousarray(actions)
+            return actions
         actions = whole_numbers("actions", actions, self.size)
         if actions.dtype == np.uint64:  # numbers from 2**63 would become negative
             self._refuse_outside(actions, todo)
@@ -308,6 +243,8 @@ class Batch(Rows):
         """Rewards of a card that goes home, and of a win; a card that worries back costs its reward."""
         kind = np.float32 if settings.observation == "features" else np.int8
         self._observations: npt.NDArray[Any] = np.zeros((size, spec.observation_size), dtype=kind)
+        self._shown = False
+        """Whether the last step wrote the observations, and nothing has changed the games since."""
 
     # ---------------------------------------------------------------------------- rows, actions
 
@@ -376,12 +313,14 @@ class Batch(Rows):
             self.deal_names[row] = deal
 
     def _start(self, rows: npt.NDArray[np.int64]) -> None:
+        self._shown = False
         self.steps[rows] = 0
         self.stalls[rows] = 0
         self.most_home[rows] = self.state.home[rows]
         self.stock_seen[rows] = self.state.stock[rows] == 0
         self.events.invalid[rows] = 0
         self.won[rows] = self.state.status[rows] == WON
+        self.cards_home[rows] = self.state.home[rows]
         self._forget_names(rows)
 
     def place(self, row: int, position: Position) -> None:
@@ -422,6 +361,7 @@ class Batch(Rows):
 
     def derive(self, rows: npt.NDArray[np.int64]) -> None:
         """Update some rows (int64 ``[n]``) after a change of ``state.rows``."""
+        self._shown = False
         self._kernels.derive(rows)
 
     @in_one_thread
@@ -435,11 +375,8 @@ class Batch(Rows):
         else:
             copy_rows(self.rules, self.state, sources, targets)
             arrays = []
-        for array in (
-            *arrays, *self.events, self.streams, self.deal_numbers,
-            self.steps, self.stalls, self.most_home, self.stock_seen,
-            self.rewards, self.terminated, self.truncated, self.ended, self.won,
-        ):  # fmt: skip
+        self._shown = False
+        for array in (*arrays, *self.events, self.streams, self.deal_numbers, *self.episodes):
             array[targets] = array[sources]
         if self.deal_names:
             names = [self.deal_names.get(row) for row in sources.tolist()]
@@ -464,6 +401,7 @@ class Batch(Rows):
         """
         hides = self.rules.has_stock or self.rules.hides
         if hides and self.settings.information != "thoughtful":
+            self._shown = False
             self._kernels.resample(rows, seeds)
             self._forget_names(rows)
             self.deal_numbers[rows] = NO_NUMBER
@@ -489,16 +427,15 @@ class Batch(Rows):
             self._refuse_illegal(actions, todo)
         self._actions[:] = actions
         self._todo[:] = todo
-        if self._kernels.count_outside():
+        if self._kernels.highest() >= self.num_actions:
             self._refuse_outside(actions, todo)
         if self.deal_names:
             self._forget_names(np.flatnonzero(todo == DEAL))
-        self._kernels.step()
-        return int(self._kernels.update())
+        return self._play()
 
     @in_one_thread
     def play(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
-        """Play an action in some games, as :meth:`step` does, in this thread only: for few games.
+        """Play an action in some games, as :meth:`step` does: for few games.
 
         Parameters
         ----------
@@ -516,13 +453,18 @@ class Batch(Rows):
         self._actions[rows] = actions
         self._todo[:] = LEAVE
         self._todo[rows] = PLAY
-        self._kernels.step()
-        self._kernels.update()
+        self._play()
+
+    def _play(self) -> int:
+        """Do ``_todo`` with ``_actions``; the number of episodes that ended."""
+        ended: int = self._kernels.play()
+        self._shown = self._observations.dtype == np.int8
+        return ended
 
     @cached_property
     def _kernels(self) -> "_Kernels":
         """The kernels, bound to the arrays of this batch."""
-        settings = self.settings
+        cards = self.settings.observation == "cards"
         return _Kernels(
             order_rows.bind(self.rules, self.deals),
             deal_rows.bind(self.rules, self.deals, self.state),
@@ -532,18 +474,23 @@ class Batch(Rows):
                 self.rules, self.deals, self.state, self.stock_seen,
                 np.zeros(self.rules.cards, dtype=np.int64), np.zeros(KINDS, dtype=np.int64),
             ),
-            count_outside.bind(self.rules, self._actions, self._todo),
-            step_rows.bind(
-                self.rules, self.deals, self.state, self.events, self._actions, self._todo
-            ),
-            _update_rewards_and_ends.bind(
-                *self.pay, settings.stall_limit or 0, settings.max_episode_steps or 0,
-                int(settings.on_invalid == "terminate"),
-                self.state.status, self.state.home, self.state.stock, self.events, self._todo,
-                self.steps, self.stalls, self.most_home, self.stock_seen,
-                self.rewards, self.terminated, self.truncated, self.ended, self.won,
+            partial(np.maximum.reduce, self._actions.view(np.uint64)),
+            play_rows.bind(
+                self.rules, self.deals, self.state, self.events, self._limits, self.episodes,
+                int(cards), int(self.settings.information == "thoughtful"),
+                self._observations if cards else np.zeros((self.size, 0), dtype=np.int8),
+                self._actions, self._todo,
             ),
             self._observer(np.arange(self.size)),
+        )  # fmt: skip
+
+    @property
+    def _limits(self) -> Limits:
+        """Rewards and limits of an episode."""
+        settings = self.settings
+        return Limits(
+            *self.pay, settings.stall_limit or 0, settings.max_episode_steps or 0,
+            int(settings.on_invalid == "terminate"),
         )  # fmt: skip
 
     def __getstate__(self) -> dict[str, Any]:
@@ -593,8 +540,9 @@ class Batch(Rows):
     # ----------------------------------------------------------------- observations, positions
 
     def observations(self) -> npt.NDArray[Any]:
-        """The observations ``[size, entries]``: an array that the next call overwrites."""
-        self._kernels.observe()
+        """The observations ``[size, entries]``: an array that the next call or step overwrites."""
+        if not self._shown:
+            self._kernels.observe()
         return self._observations
 
     def observations_of(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:

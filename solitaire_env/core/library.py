@@ -132,9 +132,10 @@ def _is_cut(path: Path) -> bool:
 
 
 def entry_point(package: str, symbol: str) -> Any:
-    """The function of a library that a kernel calls."""
-    entry = getattr(load(package), symbol)
-    entry.restype = None
+    """The function of a library that a kernel calls; None if it has no such function."""
+    entry = getattr(load(package), symbol, None)
+    if entry is not None:
+        entry.restype = None
     return entry
 
 

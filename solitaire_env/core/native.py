@@ -22,6 +22,7 @@ The environment variable ``SOLITAIRE_ENV_KERNELS`` chooses how kernels run: ``co
 """
 
 import ctypes
+import hashlib
 import struct
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
@@ -130,6 +131,24 @@ def symbol_of(function: Function) -> str:
     return f"{function.__module__}.{function.__name__}".replace(".", "__")
 
 
+def own_symbol(function: Function, rules: Any) -> str:
+    """The name of a kernel's entry point for one game, in which the rules of the game are constants."""
+    return f"{symbol_of(function)}{_OF}{_hash(rules)}"
+
+
+@lru_cache(VARIANTS_KEPT)
+def _hash(rules: Any) -> str:
+    return hashlib.sha256(str(tuple(rules)).encode()).hexdigest()[:12]
+
+
+def is_own(symbol: str) -> bool:
+    """Whether an entry point is for one game only."""
+    return _OF in symbol
+
+
+_OF: Final = "__of__"
+
+
 def inner(function: Function | None = None, *, inline: bool = True, wraps: bool = False) -> Any:
     """Declare a function that only compiled functions call. From Python it runs as plain Python.
 
@@ -164,7 +183,7 @@ def kernel(function: Function | None = None, *, fast: bool = False, part: int = 
     part
         Games that a thread takes at a time. The last two arguments of such a function are the first game and
         the end of a part; calls leave them out and share the parts between threads. The last argument of a
-        call is an array with a row per game.
+        call is an array with a row per game. A call returns the sum of the results of its parts.
     """
 
     def declare(function: Function) -> Any:
@@ -234,6 +253,12 @@ class Kernel:
         declared = signature_of(self.function)
         return Signature(declared.arguments[:-2], declared.results) if self.part else declared
 
+    def entry_point(self, rules: Any) -> Any:
+        """The compiled function: that of the game with these rules, if there is one, or the general one."""
+        package = self.function.__module__.partition(".")[0]
+        own = None if rules is None else entry_point(package, own_symbol(self.function, rules))
+        return own or entry_point(package, symbol_of(self.function))
+
     def bind(self, *arguments: Any) -> "Bound":
         """The function with its first arguments, checked and packed once; each call passes the others.
 
@@ -258,22 +283,21 @@ class Bound:
         self._packed = len(packed)
         self._status = self._packed + sum(places(kind) for _, kind in self._left)
         results = kernel.signature.results
-        # After the arguments: status; then the results, or those of `_set_regions`.
-        more = 4 + max_threads() if kernel.part else len(results)
+        # After the arguments: status; then the results, or what `_set_regions` sets.
+        more = 5 + max_threads() if kernel.part else len(results)
         self._slots: Any = (ctypes.c_int64 * (self._status + 1 + more))(*packed)
         self._results = tuple(
             (ctypes.c_double if kind is float else ctypes.c_int64).from_buffer(
                 self._slots, 8 * (self._status + 1 + place)
             )
-            for place, kind in enumerate(results)
+            for place, kind in enumerate(() if kernel.part else results)
         )
         self._rows = 0
         if not self._left:
             self._set_rows(arguments)
         if MODE != "python":
-            function = kernel.function
-            package = function.__module__.partition(".")[0]
-            self._call = partial(entry_point(package, symbol_of(function)), self._slots)
+            bound = dict(zip((name for name, _ in types), arguments, strict=False))
+            self._call = partial(kernel.entry_point(bound.get("rules")), self._slots)
 
     def __call__(self, *others: Any) -> Any:
         """Check the other arguments, and call the function."""
@@ -290,12 +314,14 @@ class Bound:
         if self._rows >= WORTH_SHARING:
             threads = threads_for(self._rows)
             self._set_regions(threads)
-        elif self._rows:
-            self._slots[self._status + 5] = 0  # no game of the only region is taken
+        elif self._rows:  # no game of the only region is taken, and the sum of the results is 0
+            self._slots[self._status + 5] = self._slots[self._status + 6] = 0
         share(self._call, threads) if threads > 1 else self._call()
         if MODE == "checked" and self._slots[self._status]:
             self._slots[self._status] = 0
             raise IndexError(f"{self._kernel}: an index is outside its array")
+        if self._kernel.part and self._kernel.signature.results:
+            return self._slots[self._status + 5 + threads]
         if not self._results:
             return None
         if len(self._results) == 1:
@@ -310,11 +336,11 @@ class Bound:
 
     def _set_regions(self, threads: int) -> None:
         """Divide the games into a region for each thread: number and length of regions, the number of threads
-        that have begun, and the games of each region that are taken.
+        that have begun, the games of each region that are taken, and the sum of the results.
         """
         first = self._status + 2
         length = -(self._rows // -threads)
-        self._slots[first : first + 3 + threads] = (threads, length, 0, *[0] * threads)
+        self._slots[first : first + 4 + threads] = (threads, length, 0, *[0] * threads, 0)
 
     def _wrong_number(self, given: Sequence[Any]) -> TypeError:
         """The error for too few or too many arguments."""

@@ -217,6 +217,24 @@ def _write_features(
             _stock_features(rules, state, b, place, out)
 
 
+@inner
+def write_cards(rules, rows, thoughtful, b, out):
+    """Write the ``cards`` observation of a game: the position row up to what the player sees.
+
+    Users may change it, so it is never the position row itself.
+    """
+    if thoughtful:
+        for place in range(rules.row_size):
+            out[b, place] = rows[b, place]
+        return
+    hidden = rules.row_cells if rules.hides else 0
+    for place in range(hidden):
+        card = rows[b, place]
+        out[b, place] = FACE_DOWN if card >= DOWN else card
+    for place in range(hidden, rules.row_stock):
+        out[b, place] = rows[b, place]
+
+
 @kernel(part=PART)
 def _write_cards(
     rules: Rules,
@@ -227,18 +245,9 @@ def _write_cards(
     start: int,
     stop: int,
 ) -> None:
-    """Write the ``cards`` observation of games: the position row up to what the player sees.
-
-    Users may change it, so it is never the position row itself.
-    """
-    hidden = rules.row_cells if rules.hides and not thoughtful else 0
+    """Write the ``cards`` observation of games."""
     for k in range(start, stop):
-        b = games[k]
-        for place in range(hidden):
-            card = rows[b, place]
-            out[b, place] = FACE_DOWN if card >= DOWN else card
-        for place in range(hidden, out.shape[1]):
-            out[b, place] = rows[b, place]
+        write_cards(rules, rows, thoughtful, games[k], out)
 
 
 def observation_writer(

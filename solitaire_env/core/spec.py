@@ -143,14 +143,14 @@ class GameSpec:
         """Sixteen hexadecimal digits of :attr:`layout` and the rules: a game with another hash is another."""
         return layout_hash({**self.layout, "rules": rules_to_dict(self.variant)})
 
-    def seen(
+    def view(
         self,
         *,
         moves: Moves | None = None,
         observation: Observation | None = None,
         information: Information | None = None,
     ) -> "GameSpec":
-        """The same game with the action set or observation of a player.
+        """The same game as a policy sees it: with the policy's action set and observation.
 
         None keeps a setting. Limits and rewards are left out.
 

@@ -30,6 +30,7 @@ MAX_DECKS: Final = 4
 MAX_DRAW: Final = 3
 MAX_PASSES: Final = 100
 MAX_NAME: Final = 80
+MAX_VERSION: Final = 999
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,9 @@ class Variant:
     """Other names of the game."""
     differs: tuple[str, ...] = ()
     """Differences in other programs or books, a sentence each."""
+    version: int = 0
+    """Version of the game, the number in its id: it goes up when rules, action numbers, observations, rewards
+    or deal numbers of the game change."""
 
     def __post_init__(self) -> None:
         self._check_texts()
@@ -129,6 +133,7 @@ class Variant:
             ("ranks", 1, len(RANK_NAMES)),
             ("draw", 1, MAX_DRAW),
             ("passes", 0, MAX_PASSES),
+            ("version", 0, MAX_VERSION),
         ):
             value = getattr(self, field)
             self._check(_is_whole(value, low, high), field, f"a whole number from {low} to {high}")
@@ -438,7 +443,7 @@ def rules_to_dict(variant: Variant) -> dict[str, Any]:
     """The fields that decide how a game is dealt and played, as plain data. Two variants with the same ones
     are one game with two names.
     """
-    names = ("name", "title", "aliases", "sources", "differs", "pysol_order")
+    names = ("name", "title", "aliases", "sources", "differs", "pysol_order", "version")
     return {key: value for key, value in variant_to_dict(variant).items() if key not in names}
 
 

@@ -161,12 +161,13 @@ class Runner:
         self.truncated = np.zeros(rows, dtype=np.bool_)
         """Games that have reached a limit."""
         self._games = _GameRows(self.spec, rows)
-        self.played = self.seen = Batch(self.spec, rows)
+        self.batch = self.view_batch = Batch(self.spec, rows)
+        """The games; and the same games as the policy sees them, which :meth:`show` updates."""
         if self.expands or self.view.settings != GameSpec(self.view.variant).settings:
-            self.seen = Batch(self.view, rows)
+            self.view_batch = Batch(self.view, rows)
         if not self.expands:
             # The same cards and moves; only the observation may differ.
-            self.seen.state = self.played.state
+            self.view_batch.state = self.batch.state
 
     @property
     def numbers(self) -> npt.NDArray[np.int64]:
@@ -196,7 +197,7 @@ class Runner:
         if not starts:
             return
         games = self._games
-        self.played.begin(rows, starts)
+        self.batch.begin(rows, starts)
         self.active[rows], self.truncated[rows] = True, False
         games.cycling[rows], games.outdated[rows] = False, True
         games.repeats.clear(rows)
@@ -205,13 +206,13 @@ class Runner:
             if self.policy.stochastic:
                 games.streams[row] = random_stream(start, self.seed)
             if self.record:
-                games.positions[row], games.moves[row] = format_position(self.played.position(row)), []
+                games.positions[row], games.moves[row] = format_position(self.batch.position(row)), []
         if self.policy.stateful:
             self.policy.begun(games.numbers[rows].tolist(), starts)
 
     def step(self) -> list[Finished]:
         """Make one decision in every active game; return the games that ended."""
-        rows, state = np.flatnonzero(self.active), self.played.state
+        rows, state = np.flatnonzero(self.active), self.batch.state
         # From a repeated position, a deterministic policy would cycle.
         search = self.policy.deterministic
         self._games.cycling[rows] = self._games.repeats.add(state.rows, rows, search)
@@ -233,9 +234,9 @@ class Runner:
         return finished
 
     def _finished(self, row: int) -> Finished:
-        games, state = self._games, self.played.state
+        games, state = self._games, self.batch.state
         over = int(state.status[row]) != PLAYING
-        steps = int(self.played.steps[row])
+        steps = int(self.batch.steps[row])
         if games.cycling[row] and not over:
             steps = self.spec.settings.max_episode_steps or steps
         return Finished(
@@ -259,7 +260,8 @@ class Runner:
             If the policy chooses an illegal action.
         """
         self.show(rows)
-        observations, masks = self.seen.observations()[rows], self.seen.state.mask.take(rows, axis=0)
+        observations = self.view_batch.observations()[rows]
+        masks = self.view_batch.state.mask.take(rows, axis=0)
         thoughts: list[Thought | None] = [None] * len(rows)
         if self.record if explain is None else explain:
             # Copies, because a policy may change its arguments.
@@ -274,20 +276,20 @@ class Runner:
         self.answers += len(rows)
         self._refuse_illegal(rows, actions)
         if self.expands:
-            singles, counts = self.seen.expand_rows(rows, actions)
+            singles, counts = self.view_batch.expand_rows(rows, actions)
         else:
             singles, counts = actions[:, None], np.ones(len(rows), dtype=np.int64)
         return Decisions(rows, observations, masks, actions, singles, counts, thoughts)
 
     def _refuse_illegal(self, rows: Rows, actions: npt.NDArray[np.int64]) -> None:
-        k = self.seen.find_illegal(rows, actions)
+        k = self.view_batch.find_illegal(rows, actions)
         if k >= 0:
-            raise IllegalActionError(self.seen.explain_illegal(int(rows[k]), int(actions[k])))
+            raise IllegalActionError(self.view_batch.explain_illegal(int(rows[k]), int(actions[k])))
 
     def expand(self, row: int, action: int) -> list[int]:
         """An action of the policy, in the last position it was shown, as actions of the game itself."""
         self._refuse_illegal(np.array([row], dtype=np.int64), np.array([action], dtype=np.int64))
-        return self.seen.expand(row, action) if self.expands else [action]
+        return self.view_batch.expand(row, action) if self.expands else [action]
 
     def show(self, rows: Rows) -> None:
         """Update the policy's view of the games."""
@@ -295,8 +297,8 @@ class Runner:
             return
         rows = rows[self._games.outdated[rows]]
         if len(rows):
-            self.seen.state.rows[rows] = self.played.state.rows[rows]
-            self.seen.derive(rows)
+            self.view_batch.state.rows[rows] = self.batch.state.rows[rows]
+            self.view_batch.derive(rows)
             self._games.outdated[rows] = False
 
     def play_decisions(self, decisions: Decisions) -> None:
@@ -311,13 +313,13 @@ class Runner:
         for nth in range(1, decisions.singles.shape[1]):
             going = going[(counts[going] > nth) & ~self.truncated[rows[going]]]
             self._play_nth(decisions, nth, going)
-            # A decision of one action is played in both games; after several, the view is derived again.
+        # A decision of one action is played in both batches; after several, the view is derived again.
         single = counts == 1
-        self.seen.play(rows[single], decisions.actions[single])
+        self.view_batch.play(rows[single], decisions.actions[single])
 
     def _play_nth(self, decisions: Decisions, nth: int, which: Rows) -> None:
         """Play the nth single action of some decisions."""
-        rows, played = decisions.rows[which], self.played
+        rows, played = decisions.rows[which], self.batch
         played.play(rows, decisions.singles[which, nth])
         self.rewards[rows] += played.rewards[rows]
         self.truncated[rows] = played.truncated[rows]
@@ -348,7 +350,7 @@ class Runner:
         """
         if not self._rows:
             self._allocate(1)
-        self.played.place(0, position)
+        self.batch.place(0, position)
         self._games.outdated[0] = True
         self._games.numbers[0] = number
         if self.policy.stochastic:

@@ -2,14 +2,13 @@
 
 A feature is a line of one of the tuples below. ``MOVE`` and its like hold the column of each feature, and
 kernels write ``out[MOVE.cards]``; ``MOVE_NAMES`` and its like hold the texts. Weights of the linear policy
-are stored by these texts, and networks are trained on the columns in this order: do not reorder, rename or
-remove any.
+are stored by these texts, and networks are trained on the columns in this order: do not reorder or remove
+any. A renamed feature gets a line in ``RENAMED``.
 
-Terms: a *next foundation card* is one that a foundation takes now; the stored texts call it *wanted*,
-dig-outs *digs*, and the rollout lookahead *onward*. A card *fits* onto the next higher one of its suit,
-regardless of the game's building rule. A card is *in sight* if it is playable: on a pile, on the waste or
-in a cell. The rank of a foundation is the number of its cards; if ranks wrap, lower cards are those that go
-home first. Of a face-down card, only its existence is read.
+Terms: a *next foundation card* is one that a foundation takes now; the texts call it *wanted*. A card *fits*
+onto the next higher one of its suit, regardless of the game's building rule. A card is *in sight* if it is
+playable: on a pile, on the waste or in a cell. The rank of a foundation is the number of its cards; if ranks
+wrap, lower cards are those that go home first. Of a face-down card, only its existence is read.
 """
 
 from typing import Any, Final, NamedTuple
@@ -124,11 +123,11 @@ class DigColumns(NamedTuple):
     most_home: Column = "most cards gone home / 13"
 
 
-class WayColumns(NamedTuple):
+class LookaheadColumns(NamedTuple):
     """Features of the moves of the rollout lookahead."""
 
-    moves: Column = "onward: moves that led there / their limit"
-    home: Column = "onward: cards that went home on the way / 13"
+    moves: Column = "rollout lookahead: moves / their limit"
+    home: Column = "rollout lookahead: cards that went home during it / 13"
 
 
 class FamilyColumns(NamedTuple):
@@ -190,27 +189,27 @@ class FamilyColumns(NamedTuple):
 NUM_MOVE: Final = len(MoveColumns._fields)
 NUM_PLAIN: Final = len(PlainColumns._fields)
 NUM_DIG: Final = len(DigColumns._fields)
-NUM_WAY: Final = len(WayColumns._fields)
+NUM_LOOKAHEAD: Final = len(LookaheadColumns._fields)
 NUM_FAMILY: Final = len(FamilyColumns._fields)
 
 MOVE: Final = MoveColumns(*range(NUM_MOVE))
 PLAIN: Final = PlainColumns(*range(NUM_PLAIN))
 DIG: Final = DigColumns(*range(NUM_DIG))
-WAY: Final = WayColumns(*range(NUM_WAY))
+LOOKAHEAD: Final = LookaheadColumns(*range(NUM_LOOKAHEAD))
 FAMILY: Final = FamilyColumns(*range(NUM_FAMILY))
 
 MOVE_NAMES: Final[tuple[str, ...]] = MoveColumns()
 PLAIN_NAMES: Final[tuple[str, ...]] = PlainColumns()
 DIG_NAMES: Final[tuple[str, ...]] = DigColumns()
-WAY_NAMES: Final[tuple[str, ...]] = WayColumns()
+LOOKAHEAD_NAMES: Final[tuple[str, ...]] = LookaheadColumns()
 FAMILY_NAMES: Final[tuple[str, ...]] = FamilyColumns()
 
 
-def reach_names(count: int) -> tuple[str, ...]:
+def reachability_names(count: int) -> tuple[str, ...]:
     """The names of ``count`` relaxed-reachability features."""
     return tuple(
-        "reach: cards home with the unseen at hand / all" if n == 0
-        else f"reach: and with {n} {'card' if n == 1 else 'cards'} of each pile and of the waste / all"
+        "relaxed reachability: cards home / all" if n == 0
+        else f"relaxed reachability: cards home, with {n} more of each pile and of the waste / all"
         for n in range(count)
     )  # fmt: skip
 
@@ -231,10 +230,30 @@ def position_names(
     family
         Whether the features of :class:`FamilyColumns` are read; they come last.
     """
-    rounds = ("digs", *(f"digs after the best {n}" for n in range(1, dig_out)))[:dig_out]
+    rounds = ("dig-outs", *(f"dig-outs after the best {n}" for n in range(1, dig_out)))[:dig_out]
     names = PLAIN_NAMES + tuple(f"{when}: {name}" for when in rounds for name in DIG_NAMES)
-    names += reach_names(relaxed_reachability)
+    names += reachability_names(relaxed_reachability)
     if rollout_lookahead:
-        again = PLAIN_NAMES + reach_names(relaxed_reachability)
-        names += tuple(f"onward: {name}" for name in again) + WAY_NAMES
+        again = PLAIN_NAMES + reachability_names(relaxed_reachability)
+        names += tuple(f"rollout lookahead: {name}" for name in again) + LOOKAHEAD_NAMES
     return names + FAMILY_NAMES if family else names
+
+
+RENAMED: Final = (
+    ("onward: moves that led there /", "rollout lookahead: moves /"),
+    ("onward: cards that went home on the way /", "rollout lookahead: cards that went home during it /"),
+    ("onward: ", "rollout lookahead: "),
+    ("reach: cards home with the unseen at hand /", "relaxed reachability: cards home /"),
+    ("reach: and with 1 card of", "relaxed reachability: cards home, with 1 more of"),
+    ("reach: and with ", "relaxed reachability: cards home, with "),
+    (" cards of each pile and of the waste", " more of each pile and of the waste"),
+    ("digs", "dig-outs"),
+)
+"""Parts of names in older model files, and what replaces them, in this order."""
+
+
+def current_name(stored: str) -> str:
+    """The name of a feature that a model file stores, by its present or by an older name."""
+    for old, new in RENAMED:
+        stored = stored.replace(old, new)
+    return stored

@@ -28,12 +28,12 @@ from solitaire_env.core.rules.step import step
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.autoplay import has_safe_moves
 from solitaire_env.move_features.columns import (
+    LOOKAHEAD,
     MOVE_NAMES,
     NUM_DIG,
     NUM_FAMILY,
     NUM_MOVE,
     NUM_PLAIN,
-    WAY,
     position_names,
 )
 from solitaire_env.move_features.dig_outs import planning_rules, write_dig_outs
@@ -66,19 +66,45 @@ NO_WEIGHTS: Final = np.zeros(NUM_MOVE)
 SMALLEST_PART: Final = 16
 """Minimum number of games of a thread."""
 
-Scratch = tuple[State, Events, MoveScratch, Notes, Passed]
+
+class Scratch(NamedTuple):
+    """Scratch arrays for reading one game at a time."""
+
+    state: State
+    """The rows of :mod:`solitaire_env.move_features.positions`."""
+    events: Events
+    moves: MoveScratch
+    notes: Notes
+    passed: Passed
 
 
-class MoveFeatures(NamedTuple):
-    """The legal moves of games, game by game, actions in order."""
+class FeatureGroups(NamedTuple):
+    """The groups of features that are read besides those of every position, and the arrays that they need."""
 
-    games: Array
+    dig_out: int
+    """Rounds of dig-outs."""
+    relaxed_reachability: int
+    """Number of relaxed-reachability features."""
+    rollout_lookahead: int
+    """Maximum number of moves of the rollout lookahead; 0: no lookahead."""
+    family: int
+    """Whether the family's features are read, 0 or 1."""
+    weights: Annotated[Float64, "own_features"]
+    """float64 ``[NUM_MOVE]``: the weights of the linear policy that the lookahead follows."""
+    rules: Annotated[Float32, "family"]
+    """float32 ``[NUM_FAMILY]``: the family's features of the rules."""
+
+
+class LegalMoves(NamedTuple):
+    """The legal moves of games, game by game, actions in order, and their features."""
+
+    games: Annotated[Int64, "moves"]
     """int64 ``[moves]``."""
-    actions: Array
+    actions: Annotated[Int64, "moves"]
     """int64 ``[moves]``."""
-    moves: Array
+    moves: Annotated[Float32, "moves all_features"]
     """float32 ``[moves, NUM_MOVE + features of a position]``: of the move, then of the position after it."""
-    positions: Array
+    positions: Annotated[Float32, "n features"]
     """float32 ``[games, features of a position]``: of the positions before the moves."""
 
 
@@ -117,9 +143,14 @@ class MoveReader:
         self.rules = spec.rules
         self.plans = planning_rules(spec.rules, own_build=family)
         self.rollout_lookahead = rollout_lookahead
-        self.numbers = dig_out, relaxed_reachability, rollout_lookahead, int(family)
-        """The last four arguments."""
-        self._family_rules = family_rules(spec.rules)
+        self.groups = FeatureGroups(
+            dig_out,
+            relaxed_reachability,
+            rollout_lookahead,
+            int(family),
+            NO_WEIGHTS,
+            family_rules(spec.rules),
+        )
         self._free: list[Scratch] = []
         self.position_names = position_names(dig_out, relaxed_reachability, rollout_lookahead, family)
         """The names of the features of a position, in order."""
@@ -131,7 +162,7 @@ class MoveReader:
         """Number of features of a move, and of a position."""
         return len(self.move_names), len(self.position_names)
 
-    def read(self, observations: Array, masks: Array, weights: Array | None = None) -> MoveFeatures:
+    def read(self, observations: Array, masks: Array, weights: Array | None = None) -> LegalMoves:
         """The features of the legal moves of games, and of their positions.
 
         Parameters
@@ -144,22 +175,21 @@ class MoveReader:
         weights
             The linear policy's, float64 ``[NUM_MOVE]``, for the rollout lookahead; zeros by default.
         """
-        weights = NO_WEIGHTS if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+        groups = self.groups
+        if weights is not None:
+            groups = groups._replace(weights=np.ascontiguousarray(weights, dtype=np.float64))
 
-        def read_part(arrays: Scratch, observations: Array, masks: Array, features: MoveFeatures) -> None:
-            _read(
-                self.rules, self.plans, *arrays, observations, masks, *self.numbers, weights,
-                self._family_rules, *features,
-            )  # fmt: skip
+        def read_part(scratch: Scratch, observations: Array, masks: Array, features: LegalMoves) -> None:
+            _read(self.rules, self.plans, scratch, observations, masks, groups, features)
 
         return self._in_parts(read_part, observations, masks, self.sizes)
 
-    def read_moves(self, observations: Array, masks: Array) -> MoveFeatures:
+    def read_moves(self, observations: Array, masks: Array) -> LegalMoves:
         """The features of the moves only, float32 ``[moves, NUM_MOVE]``, in a fraction of the time."""
 
-        def read_part(arrays: Scratch, observations: Array, masks: Array, features: MoveFeatures) -> None:
-            state, _, scratch, *_ = arrays
-            _read_moves(self.rules, state, scratch, NO_WEIGHTS, observations, masks, *features[:3])
+        def read_part(scratch: Scratch, observations: Array, masks: Array, features: LegalMoves) -> None:
+            state, moves = scratch.state, scratch.moves
+            _read_moves(self.rules, state, moves, NO_WEIGHTS, observations, masks, *features[:3])
 
         return self._in_parts(read_part, observations, masks, (NUM_MOVE, 0))
 
@@ -177,15 +207,15 @@ class MoveReader:
         return self.read(observations, nothing, weights).positions
 
     def _in_parts(
-        self, read_part: Callable[[Scratch, Array, Array, MoveFeatures], None], observations: Array,
+        self, read_part: Callable[[Scratch, Array, Array, LegalMoves], None], observations: Array,
         masks: Array, sizes: tuple[int, int],
-    ) -> MoveFeatures:  # fmt: skip
+    ) -> LegalMoves:  # fmt: skip
         """Read games, in parts on several threads; ``sizes`` as in :attr:`sizes`."""
         observations = np.ascontiguousarray(observations, dtype=np.int8)
         masks = np.ascontiguousarray(masks).view(np.int8)
         ends = np.zeros(len(masks) + 1, dtype=np.int64)
         np.cumsum(np.count_nonzero(masks, axis=1), out=ends[1:])
-        features = MoveFeatures(
+        features = LegalMoves(
             np.empty(ends[-1], dtype=np.int64),
             np.empty(ends[-1], dtype=np.int64),
             np.empty((ends[-1], sizes[0]), dtype=np.float32),
@@ -196,14 +226,14 @@ class MoveReader:
             moves = slice(ends[part.start], ends[part.stop])
             games = features.games[moves]
             try:
-                arrays = self._free.pop()
+                scratch = self._free.pop()
             except IndexError:
-                arrays = _make_scratch(self.rules)
+                scratch = _make_scratch(self.rules)
             read_part(
-                arrays, observations[part], masks[part],
-                MoveFeatures(games, features.actions[moves], features.moves[moves], features.positions[part]),
+                scratch, observations[part], masks[part],
+                LegalMoves(games, features.actions[moves], features.moves[moves], features.positions[part]),
             )  # fmt: skip
-            self._free.append(arrays)
+            self._free.append(scratch)
             games += part.start
 
         run_parts(read, list(split_evenly(len(masks), SMALLEST_PART)))
@@ -211,7 +241,7 @@ class MoveReader:
 
 
 def _make_scratch(rules: Rules) -> Scratch:
-    return (
+    return Scratch(
         make_state(rules, ROWS),
         make_events(ROWS),
         make_move_scratch(rules),
@@ -281,16 +311,15 @@ def _read_moves(
 
 
 @inner
-def _place_game(
-    rules, state, scratch, notes, observation, mask, game, first, weights, games, actions, moves
-):  # fmt: skip
+def _place_game(rules, scratch, observation, mask, game, first, weights, out):
     """Place a game in row ``GAME``, note its shared data, and write its moves; return where they end."""
+    state, notes = scratch.state, scratch.notes
     place_seen(rules, state, GAME, observation)
     note_unseen(rules, state, GAME, notes.unseen)
     for pile in range(rules.piles):
         note_pile(rules, state, GAME, pile, notes.piles[GAME, pile])
     return _write_moves(
-        rules, state, scratch, mask, 0, game, first, weights, games, actions, moves
+        rules, state, scratch.moves, mask, 0, game, first, weights, out.games, out.actions, out.moves
     )  # fmt: skip
 
 
@@ -337,39 +366,39 @@ def _make_move(rules, state, events, action, playing, notes):
 
 
 @inner
-def _place_of(move, first, actions, moves, here):
+def _place_of(move, first, game, out):
     """The action of a move, and the output row for the position after it. Before the first move it is
-    ``NOTHING``, for the position itself, with the output row ``here``.
+    ``NOTHING``, for the position itself.
     """
     action = NOTHING
-    out = here
+    row = out.positions[game, :]
     if move >= first:
-        action = actions[move]
-        out = moves[move, NUM_MOVE:]
-    return action, out
+        action = out.actions[move]
+        row = out.moves[move, NUM_MOVE:]
+    return action, row
 
 
 @inner
-def _start_after(rules, state, action, here, out):
+def _start_after(rules, state, action, here, row):
     """Copy the features of the position itself to an action's output row; whether the action is legal."""
     if action < 0:
         return True
-    write_row(here, out)
+    write_row(here, row)
     return is_legal(state, GAME, action)
 
 
 @inner
-def _read_end(rules, plans, state, notes, reach, out):
+def _read_end(rules, plans, state, notes, reachability, out):
     """Write the features of the position in row ``AFTER`` at the end of a lookahead, and the number of cards
     that went home during it.
     """
-    way = NUM_PLAIN + reach
+    own = NUM_PLAIN + reachability
     for pile in range(rules.piles):
         note_pile(rules, state, AFTER, pile, notes.piles[AFTER, pile])
     write_plain(rules, plans, state, AFTER, 0, notes, out[:NUM_PLAIN])
-    if reach:
-        write_reachability(plans, state, AFTER, TRIAL, notes.unseen, notes.hand, out[NUM_PLAIN:way])
-    out[way + WAY.home] = (state.home[AFTER] - state.home[GAME]) / 13
+    if reachability:
+        write_reachability(plans, state, AFTER, TRIAL, notes.unseen, notes.hand, out[NUM_PLAIN:own])
+    out[own + LOOKAHEAD.home] = (state.home[AFTER] - state.home[GAME]) / 13
 
 
 @inner
@@ -385,60 +414,51 @@ def _write_position(rules, plans, state, b, drawn, notes, size, out):
 def _read(
     rules: Rules,
     plans: Rules,
-    state: State,
-    events: Events,
-    scratch: MoveScratch,
-    notes: Notes,
-    passed: Passed,
+    scratch: Scratch,
     observations: Annotated[Int8, "n size"],
     masks: Annotated[Int8, "n masked"],
-    digs: int,
-    reach: int,
-    limit: int,
-    family: int,
-    weights: Annotated[Float64, "own_features"],
-    constants: Annotated[Float32, "family"],
-    games: Annotated[Int64, "moves"],
-    actions: Annotated[Int64, "moves"],
-    moves: Annotated[Float32, "moves all_features"],
-    positions: Annotated[Float32, "n features"],
+    groups: FeatureGroups,
+    out: LegalMoves,
 ) -> None:
     """Read games: for each, the position itself, then the position after each move."""
-    size = NUM_PLAIN + digs * NUM_DIG
-    ahead = size + reach
-    of_family = positions.shape[1] - family * NUM_FAMILY
+    state, events, notes, passed = scratch.state, scratch.events, scratch.notes, scratch.passed
+    limit = groups.rollout_lookahead
+    size = NUM_PLAIN + groups.dig_out * NUM_DIG
+    ahead = size + groups.relaxed_reachability
+    of_family = out.positions.shape[1] - groups.family * NUM_FAMILY
     k = 0
     for game in range(observations.shape[0]):
         first = k
         k = _place_game(
-            rules, state, scratch, notes, observations[game], masks[game], game, first, weights, games,
-            actions, moves,
+            rules, scratch, observations[game], masks[game], game, first, groups.weights, out
         )  # fmt: skip
-        here = positions[game, :]
+        here = out.positions[game, :]
         passed.number[0] = 0
         for move in range(first - 1, k):
-            action, out = _place_of(move, first, actions, moves, here)
-            if not _start_after(rules, state, action, here, out):
+            action, row = _place_of(move, first, game, out)
+            if not _start_after(rules, state, action, here, row):
                 continue
             b = GAME
             drawn = cards_drawn(rules, state, action)
             if action >= 0 and not drawn:
                 b = AFTER
                 _make_move(rules, state, events, action, limit > 0, notes)
-            _write_position(rules, plans, state, b, drawn, notes, size, out[:ahead])
-            if family:
-                write_family(rules, state, b, drawn, notes.unseen, constants, out[of_family:])
+            _write_position(rules, plans, state, b, drawn, notes, size, row[:ahead])
+            if groups.family:
+                write_family(rules, state, b, drawn, notes.unseen, groups.rules, row[of_family:])
                 if action >= 0:
-                    write_family_move(rules, state, GAME, action, out[of_family:])
+                    write_family_move(rules, state, GAME, action, row[of_family:])
             if limit and not drawn:  # a draw has the lookahead of the position itself
                 if action < 0:
                     copy(rules, state, GAME, AFTER)
-                end, made = look_ahead(rules, state, events, AFTER, move, weights, limit, scratch, passed)
+                end, made = look_ahead(
+                    rules, state, events, AFTER, move, groups.weights, limit, scratch.moves, passed
+                )
                 if end == move:
-                    _read_end(rules, plans, state, notes, reach, out[ahead:])
+                    _read_end(rules, plans, state, notes, groups.relaxed_reachability, row[ahead:])
                 else:
-                    _, known = _place_of(end, first, actions, moves, here)
-                    write_row(known[ahead:of_family], out[ahead:of_family])
-                out[ahead + NUM_PLAIN + reach + WAY.moves] = made / limit
+                    _, known = _place_of(end, first, game, out)
+                    write_row(known[ahead:of_family], row[ahead:of_family])
+                row[ahead + NUM_PLAIN + groups.relaxed_reachability + LOOKAHEAD.moves] = made / limit
             if action >= 0 and not drawn and _changes_unseen(rules, action):
                 note_unseen(rules, state, GAME, notes.unseen)

@@ -81,7 +81,7 @@ class Refused(Exception):
         """The HTTP status."""
 
 
-class Games:
+class GameStore:
     """All games, jobs and policies of a server.
 
     Raises
@@ -197,7 +197,7 @@ class Games:
                 {
                     "action": env.action_text(action),
                     "words": env.describe_action(action),
-                    **places(position, env.move(action)),
+                    **places(position, env.moved_cards(action)),
                     # Whether the player chooses this number of cards from the end of the pile.
                     "exact": layout.decode(action).cards > 1,
                 }

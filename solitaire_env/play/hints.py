@@ -101,8 +101,8 @@ class Adviser:
 
     def _describe(self, action: int) -> tuple[str, Move]:
         """A legal action of the policy's action set in words, and the cards that it moves."""
-        seen, variant = self.runner.seen.state, self.runner.view.variant
-        return describe_action(variant, seen, 0, action), move_of(variant, seen, 0, action)
+        state, variant = self.runner.view_batch.state, self.runner.view.variant
+        return describe_action(variant, state, 0, action), move_of(variant, state, 0, action)
 
     def _decide(self, session: Session) -> Decisions:
         """The policy's decision. The policy is called once per position; repeated calls return the stored

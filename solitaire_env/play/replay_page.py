@@ -84,7 +84,7 @@ class _ActionDescriber:
             with contextlib.suppress(ValueError):
                 action = env.parse_action(text)
                 if action in env.legal_actions():
-                    to = places(self.position, env.move(action))
+                    to = places(self.position, env.moved_cards(action))
                     return env.describe_action(action), (to["source"], to["targets"][0], to["count"])
         return text, None
 

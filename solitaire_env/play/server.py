@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.play.games import Games, Refused
+from solitaire_env.play.games import GameStore, Refused
 from solitaire_env.play.replay_page import replay_page
 from solitaire_env.play.session import Session
 from solitaire_env.transcripts import Transcript, format_transcript
@@ -120,7 +120,7 @@ def _refuse(request: Request, error: Exception) -> Response:
 class _Api:
     """Answers requests with the games of the server."""
 
-    def __init__(self, games: Games) -> None:
+    def __init__(self, games: GameStore) -> None:
         self.games = games
         self.verbs: dict[str, Callable[..., dict[str, Any]]] = {
             "move": games.move,
@@ -214,7 +214,7 @@ def make_app(
     ValueError
         If a policy plays no game.
     """
-    games = Games(policies)
+    games = GameStore(policies)
     api = _Api(games)
     names = ["localhost", *(name.lower() for name in (host, *allowed_hosts))]
     refused = (Refused, HTTPException, ValueError, TypeError, ImportError, ClientDisconnect)

@@ -18,7 +18,7 @@ STATE_EVERY: Final = 100
 again; a state for each move would take four times the memory of the moves."""
 
 
-class Played(NamedTuple):
+class PlayedMove(NamedTuple):
     """A played move."""
 
     action: int
@@ -53,8 +53,8 @@ class Session:
         """For callers in several threads."""
         self.number = new_game_number()
         """The game's number, for stateful policies."""
-        self.played: list[Played] = []
-        self.undone: list[Played] = []
+        self.played: list[PlayedMove] = []
+        self.undone: list[PlayedMove] = []
         """Undone moves; the next one to redo is last."""
         self.states: list[dict[str, Any]] = []
         """States of the environment before moves 1, 1 + :data:`STATE_EVERY`, 1 + 2 * STATE_EVERY, ..."""
@@ -79,7 +79,7 @@ class Session:
         return sum(played.decides for played in self.played)
 
     @property
-    def line(self) -> list[Played]:
+    def line(self) -> list[PlayedMove]:
         """The moves in order, including undone ones."""
         return [*self.played, *reversed(self.undone)]
 
@@ -89,7 +89,7 @@ class Session:
         return len(self.played) + len(self.undone)
 
     @property
-    def last(self) -> Played | None:
+    def last(self) -> PlayedMove | None:
         """The last move."""
         return self.played[-1] if self.played else None
 
@@ -117,8 +117,10 @@ class Session:
         """The legal actions; empty if the game is finished."""
         return self.env.legal_actions()
 
-    def play(self, action: int, decides: bool = True, by: str = "", thought: Thought | None = None) -> Played:
-        """Play an action; the other arguments are those of :class:`Played`.
+    def play(
+        self, action: int, decides: bool = True, by: str = "", thought: Thought | None = None
+    ) -> PlayedMove:
+        """Play an action; the other arguments are those of :class:`PlayedMove`.
 
         Undone moves can still be redone if the action is the next of them; otherwise they are dropped.
 
@@ -128,8 +130,8 @@ class Session:
             If the action is illegal. The message says why.
         """
         env = self.env
-        text, words, move = env.action_text(action), env.describe_action(action), env.move(action)
-        played = Played(action, text, words, move, decides, by, thought)
+        text, words, move = env.action_text(action), env.describe_action(action), env.moved_cards(action)
+        played = PlayedMove(action, text, words, move, decides, by, thought)
         number = len(self.played)
         if self.undone and self.undone[-1].action == action:
             self.undone.pop()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from solitaire_env.play.hints import Adviser
-from solitaire_env.play.session import Played, Session
+from solitaire_env.play.session import PlayedMove, Session
 from solitaire_env.registration import step_limit
 from solitaire_env.transcripts import Transcript, format_thought
 
@@ -36,7 +36,7 @@ class WatchedGame:
         self.cycles = False
         """Whether a deterministic policy has repeated a position, so that it would cycle."""
 
-    def play(self) -> Iterator[Played]:
+    def play(self) -> Iterator[PlayedMove]:
         """Play to the end; yield each move after it is played."""
         session, name = self.session, self.adviser.name
         seen: set[str] = set()

@@ -91,7 +91,7 @@ def _entry_for(spec: GameSpec) -> tuple[dict[str, Any], GameSpec] | None:
     """
     for entry in read_json(WEIGHTS).values():
         try:
-            seen = spec.seen(moves=entry["moves"], observation="cards", information="player")
+            seen = spec.view(moves=entry["moves"], observation="cards", information="player")
         except ValueError:  # its moves cannot be used here
             continue
         if seen.hash == entry["game_hash"]:
@@ -131,7 +131,7 @@ def load_linear(spec: GameSpec) -> Linear:
         entry, seen = found
         return Linear(seen, np.array([entry["weights"][name] for name in MOVE_NAMES]))
     try:
-        seen = spec.seen(moves="supermove", observation="cards", information="player")
+        seen = spec.view(moves="supermove", observation="cards", information="player")
     except ValueError:
-        seen = spec.seen(observation="cards", information="player")
+        seen = spec.view(observation="cards", information="player")
     return Linear(seen, weights_for("", stock=spec.variant.stock > 0))

@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 
 from solitaire_env.core.spec import GameSpec, layout_hash
 from solitaire_env.core.variant import rules_to_dict
-from solitaire_env.move_features.columns import MOVE_NAMES, position_names
+from solitaire_env.move_features.columns import MOVE_NAMES, current_name, position_names
 from solitaire_env.move_features.reader import DIG_OUT_ROUNDS
 from solitaire_env.util.files import read_json
 from solitaire_env.util.messages import one_line, say, shown
@@ -93,7 +93,7 @@ def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
         custom = ":" in str(card["network"])
         raise ValueError(
             f"{path}: network is {shown(card['network'])}, allowed in format 1: {', '.join(map(repr, kinds))}"
-            + ("; a custom network is imported with --trust-model only" if custom else "")
+            + ("; import its module first, or pass --trust-model to the command" if custom else "")
         )
     layout = card["layout"]
     if not isinstance(layout, dict) or layout_hash(layout) != card["layout_hash"]:
@@ -158,12 +158,19 @@ def read_model(folder: Path, game: GameSpec, kinds: Collection[str], *, exact: b
         _check_sizes(model.sizes, sum(tensor.size for tensor in weights.values()))
     except (TypeError, ValueError) as error:
         raise model.wrong_sizes(error) from None
-    if card["games"] is not None and layout_hash(family_layout(model.sizes)) != card["layout_hash"]:
+    if card["games"] is not None and _present(card["layout"]) != family_layout(model.sizes):
         raise ValueError(f"{folder / CARD}: the model reads other features than this version has")
     for name, tensor in weights.items():
         if tensor.dtype != np.float32 or not np.isfinite(tensor).all():
             raise model.wrong_weights(f"{name} contains other values than finite 32-bit floats")
     return model
+
+
+def _present(layout: dict[str, Any]) -> dict[str, Any]:
+    """The stored layout of a model for many games, with the present names of its features."""
+    stored = layout.get("columns")
+    columns = [current_name(str(name)) for name in stored] if isinstance(stored, list) else None
+    return {**layout, "columns": columns}
 
 
 def _spec_of(folder: Path, card: dict[str, Any], game: GameSpec, *, exact: bool) -> GameSpec:
@@ -176,7 +183,7 @@ def _spec_of(folder: Path, card: dict[str, Any], game: GameSpec, *, exact: bool)
     try:
         if not exact:
             seen = {key: layout.get(key) for key in ("observation", "information")}
-            spec = game.seen(moves=moves, **seen)
+            spec = game.view(moves=moves, **seen)
     except ValueError as error:
         raise ValueError(f"{folder / CARD}: {one_line(error, 300)}") from None
     if card["games"] is not None:

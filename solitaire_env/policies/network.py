@@ -319,14 +319,14 @@ def load_network(folder: Path, spec: GameSpec, name: str | None = None) -> Compi
     return CompiledNetwork(read_model(model_folder(folder), spec, (KIND,)), name or folder.name)
 
 
-def playable(folder: Path) -> bool:
-    """Whether a model or run folder is for :func:`load_network`: its network is of the supported kind, or its
-    card cannot be read, which is an error that :func:`load_network` explains.
+def network_kind(folder: Path) -> str:
+    """The kind of network in a model or run folder; :data:`KIND` if its card cannot be read, which is an
+    error that :func:`load_network` explains.
     """
     try:
-        return bool(read_json(model_folder(folder) / CARD).get("network", KIND) == KIND)
+        return str(read_json(model_folder(folder) / CARD).get("network", KIND))
     except ValueError:
-        return True
+        return KIND
 
 
 def _apply(layer: Layer, rows: Floats) -> Floats:

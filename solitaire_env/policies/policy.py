@@ -194,7 +194,7 @@ class SB3Policy(Policy):
         action_sets: list[Moves | None] = [None, "supermove"] if spec.variant.moves == "one card" else [None]
         views = product(action_sets, get_args(Information), get_args(Observation))
         for action_set, information, observation in views:
-            seen = spec.seen(moves=action_set, observation=observation, information=information)
+            seen = spec.view(moves=action_set, observation=observation, information=information)
             reads_moves = seen.settings.observation == "cards" and shape == (seen.num_actions, NUM_MOVE)
             if (reads_moves or shape == (seen.observation_size,)) and seen.num_actions == actions:
                 self.observation = seen.settings.observation
@@ -307,7 +307,7 @@ def view_of(policy: Policy, spec: GameSpec) -> GameSpec:
     ValueError
         If the game has other moves, and those of the policy cannot be expanded to them.
     """
-    return spec.seen(
+    return spec.view(
         moves=policy.moves or None, observation=policy.observation, information=policy.information
     )
 

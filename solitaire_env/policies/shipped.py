@@ -29,7 +29,7 @@ def load_shipped(spec: GameSpec) -> Policy:
     for game in games:
         card = read_json(SHIPPED / game / "model.json")
         try:
-            seen = spec.seen(moves=card["moves"])
+            seen = spec.view(moves=card["moves"])
         except ValueError:  # its moves cannot be used here
             continue
         if rules_to_dict(seen.variant) == card["rules"]:

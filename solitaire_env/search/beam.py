@@ -40,7 +40,7 @@ MEAN_WEIGHT: Final = 0.1
 """Weight of the mean share of cards that the playouts bring home; the best line has weight 1."""
 VALUE_WEIGHT: Final = 0.2
 """Weight of the network's value."""
-PATIENCE: Final = 20
+STALL_LIMIT: Final = 20
 """A playout ends after this many moves without a card going home or leaving the stock."""
 SLICE: Final = 64
 """Positions that are played out between two checks of the time."""
@@ -232,7 +232,7 @@ class Beam:
             part = slice(start, min(start + SLICE, len(kept)))
             sums = np.zeros(part.stop - start)
             nodes += play_out_all(
-                rules, state, events, layer.rows[kept[part]], weight_sets, PATIENCE, self.autoplay,
+                rules, state, events, layer.rows[kept[part]], weight_sets, STALL_LIMIT, self.autoplay,
                 self.trial, self.scratch, sums, after, start,
             )  # fmt: skip
             mean = sums / (NUM_PLAYOUTS * rules.cards)

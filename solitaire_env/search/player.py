@@ -37,7 +37,7 @@ from solitaire_env.search.stocks import draw_stocks, unseen, write_games
 
 Array = npt.NDArray[Any]
 
-PATIENCE: Final = 20
+STALL_LIMIT: Final = 20
 """A simulation ends after this many moves without a card going home or leaving the stock."""
 MAX_REPEATS: Final = 30
 """After this many consecutive moves to past positions, moves are random, without search."""
@@ -120,7 +120,7 @@ class Searcher(SearchPolicy):
         self.scratch = make_move_scratch(self.batch.rules)
         # A playout continues while cards go home or leave the stock.
         draws = variant.stock * max(1, variant.passes)
-        self.line = np.zeros(PATIENCE * (self.batch.rules.cards + draws + 1), dtype=np.int64)
+        self.line = np.zeros(STALL_LIMIT * (self.batch.rules.cards + draws + 1), dtype=np.int64)
         self.simulated_moves = 0
         """Number of moves played in simulations."""
 
@@ -252,8 +252,8 @@ class Searcher(SearchPolicy):
         self.simulated_moves += len(rows)
         for part in parts(len(rows)):
             self.simulated_moves += play_to_end(
-                rules, state, self.batch.events, rows[part], self.weights, PATIENCE, self.autoplay, self.line,
-                self.scratch,
+                rules, state, self.batch.events, rows[part], self.weights, STALL_LIMIT, self.autoplay,
+                self.line, self.scratch,
             )  # fmt: skip
         m = len(stocks)
         results = state.home[:m] / rules.cards + (state.status[:m] == WON)

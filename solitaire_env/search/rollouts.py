@@ -35,18 +35,18 @@ def play_out(
     events: Events,
     b: int,
     weights: Annotated[Float64, "own_features"],
-    patience: int,
+    stall_limit: int,
     autoplay: int,
     line: Annotated[Int64, "longest"],
     start: int,
     scratch: MoveScratch,
 ) -> tuple[int, int]:
-    """Play the moves with the highest scores until the game ends, or for ``patience`` moves in which no card
-    goes home, leaves the stock or is turned up. Write the actions to ``line`` from index
-    ``start``. With ``autoplay``, safe autoplay follows each move and is not written.
+    """Play the moves with the highest scores until the game ends, or for ``stall_limit`` moves in which no
+    card goes home, leaves the stock or is turned up. Write the actions to ``line`` from index ``start``. With
+    ``autoplay``, safe autoplay follows each move and is not written.
 
-    Where redeals are unlimited, one pass through the stock is added to the patience and only cards that go
-    home or are turned up count; with worrying back, only a new maximum of cards home counts.
+    Where redeals are unlimited, one pass through the stock is added to the limit, and only cards that go home
+    or are turned up count; with worrying back, only a new maximum of cards home counts.
 
     Returns
     -------
@@ -56,8 +56,8 @@ def play_out(
     moves = still = 0
     most = state.home[b]
     if rules.passes == 0:
-        patience += rules.stock_capacity
-    while state.status[b] == 0 and length < line.shape[0] and still < patience:
+        stall_limit += rules.stock_capacity
+    while state.status[b] == 0 and length < line.shape[0] and still < stall_limit:
         line[length] = best_move(rules, state, b, weights, scratch)
         step(rules, state, events, b, line[length])
         moves += 1
@@ -79,7 +79,7 @@ def play_to_end(
     events: Events,
     games: Annotated[Int64, "n"],
     weights: Annotated[Float64, "own_features"],
-    patience: int,
+    stall_limit: int,
     autoplay: int,
     line: Annotated[Int64, "longest"],
     scratch: MoveScratch,
@@ -91,7 +91,7 @@ def play_to_end(
     for b in games:
         if autoplay:
             moves += autoplay_safe(rules, state, events, b)
-        _, played = play_out(rules, state, events, b, weights, patience, autoplay, line, 0, scratch)
+        _, played = play_out(rules, state, events, b, weights, stall_limit, autoplay, line, 0, scratch)
         moves += played
     return moves
 
@@ -102,7 +102,7 @@ def nested_rollouts(
     state: State,
     events: Events,
     weight_sets: Annotated[Float64, "sets own_features"],
-    patience: int,
+    stall_limit: int,
     autoplay: int,
     line: Annotated[Int64, "longest"],
     trial: Annotated[Int64, "longest"],
@@ -144,7 +144,7 @@ def nested_rollouts(
                 moves += autoplay_safe(rules, state, events, 2)
             weights = weight_sets[tried % len(weight_sets)]
             end, played = play_out(
-                rules, state, events, 2, weights, patience, autoplay, trial, at + 1, scratch
+                rules, state, events, 2, weights, stall_limit, autoplay, trial, at + 1, scratch
             )  # fmt: skip
             tried += 1
             moves += played
@@ -206,7 +206,7 @@ def play_out_all(
     events: Events,
     rows: Annotated[Int8, "n rules.row_size"],
     weights: Annotated[Float64, "sets own_features"],
-    patience: int,
+    stall_limit: int,
     autoplay: int,
     trial: Annotated[Int64, "longest"],
     scratch: MoveScratch,
@@ -225,7 +225,9 @@ def play_out_all(
         place(rules, state, 0, rows[n])
         for k in range(len(weights)):
             copy(rules, state, 0, 1)
-            end, played = play_out(rules, state, events, 1, weights[k], patience, autoplay, trial, 0, scratch)
+            end, played = play_out(
+                rules, state, events, 1, weights[k], stall_limit, autoplay, trial, 0, scratch
+            )
             moves += played
             home = state.home[1]
             sums[n] += home

@@ -52,7 +52,7 @@ Kind = Literal["playouts", "network"]
 
 WIDTHS: Final[dict[Kind, int]] = {"playouts": 32, "network": 128}
 """Widths of the first beams."""
-PATIENCE: Final = 12
+STALL_LIMIT: Final = 12
 """A playout ends after this many moves without a card going home or leaving the stock."""
 PERTURBED: Final = 64
 """Number of perturbed sets of weights that the playouts of each try after the first use."""
@@ -178,7 +178,7 @@ class Solver:
         if variant.moves == "one card":
             # A supermove stands for single moves: it reaches the same positions in fewer steps.
             with suppress(ValueError):  # some games have no supermoves that expand
-                self.variant = GameSpec(variant).seen(moves="supermove").variant
+                self.variant = GameSpec(variant).view(moves="supermove").variant
         self.autoplay = has_safe_moves(variant)
         """Whether safe autoplay follows each move."""
         self.megabytes = megabytes
@@ -283,7 +283,7 @@ class Solver:
         self.batch.set_row(0, s.cards)
         weight_sets = perturb(self.weights, PERTURBED, s.random) if s.tries else self.weights[None]
         home, length, moves = nested_rollouts(
-            self.batch.rules, self.batch.state, self.batch.events, weight_sets, PATIENCE, self.autoplay,
+            self.batch.rules, self.batch.state, self.batch.events, weight_sets, STALL_LIMIT, self.autoplay,
             *self.lines, np.zeros(self.batch.rules.actions, dtype=np.int64), self.scratch,
         )  # fmt: skip
         s.tries += 1

@@ -40,7 +40,7 @@ def test_make_policy_accepts_names_folders_and_classes() -> None:
     assert isinstance(make_policy("greedy", BUSY_ACES), Greedy)
     mine = make_policy("tests.agents.test_policies:Mine", BUSY_ACES)
     assert mine.moves == "supermove"
-    assert mine.function.actions == BUSY_ACES.seen(moves="supermove").num_actions  # type: ignore[attr-defined]
+    assert mine.function.actions == BUSY_ACES.view(moves="supermove").num_actions  # type: ignore[attr-defined]
     assert make_policy("greedy", BUSY_ACES, moves="supermove").moves == "supermove"
     assert make_policy("greedy", BUSY_ACES).moves == "one card"
 

@@ -56,7 +56,7 @@ def test_every_kind_of_move_is_played(
         if not by_kind:
             return
         action = int(chance.choice(by_kind[sorted(by_kind)[step % len(by_kind)]]))
-        move = env.move(action)
+        move = env.moved_cards(action)
         start, target = start_of(position, move), targets(position, move)[0]
         env.step(action)
         way(page, move._replace(source=start), target)

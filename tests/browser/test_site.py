@@ -21,7 +21,7 @@ from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.evaluation.runner import Runner
 from solitaire_env.loading import load_policy
 from solitaire_env.notation import action_text, parse_position
-from solitaire_env.play.games import Games
+from solitaire_env.play.games import GameStore
 from solitaire_env.play.piles import start_of, targets
 from solitaire_env.play.site import write_site
 from solitaire_env.policies.shipped import shipped_games
@@ -55,8 +55,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def games() -> Iterator[Games]:
-    games = Games([])
+def games() -> Iterator[GameStore]:
+    games = GameStore([])
     yield games
     games.close()
 
@@ -80,7 +80,7 @@ async ([game, deal, actions]) => {
 
 
 def test_random_moves_in_every_game_lead_to_the_same_positions(
-    site: str, games: Games, open_page: OpenPage
+    site: str, games: GameStore, open_page: OpenPage
 ) -> None:
     page = open_page(site)
     rng = random.Random(0)
@@ -256,7 +256,7 @@ def test_a_whole_game_is_played(name: str, way: str, site: str, open_page: OpenP
     for number, played in enumerate(game.moves):
         moves(page, number)
         position = parse_position(env.position(hidden=True), variant)
-        move = env.move(played.action)
+        move = env.moved_cards(played.action)
         env.step(played.action)
         WAYS[way](page, move._replace(source=start_of(position, move)), targets(position, move)[0])
     expect(page.locator("#won")).to_be_visible()

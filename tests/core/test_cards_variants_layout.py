@@ -74,7 +74,7 @@ def test_published_games_are_unique_and_name_their_sources() -> None:
     """Each has its own name, title and rules."""
     assert tuple(THE_FIVE) == tuple(v.name for v in VARIANTS[:5])
     assert all(v.sources for v in VARIANTS)
-    texts = ("name", "title", "sources", "aliases", "differs", "pysol_order")
+    texts = ("name", "title", "sources", "aliases", "differs", "pysol_order", "version")
     rules = [field.name for field in fields(Variant) if field.name not in texts]
     for what in ("name", "title", *rules):
         found = [getattr(v, what) for v in VARIANTS]
@@ -112,6 +112,7 @@ def test_every_name_finds_its_game() -> None:
         ("sources", "a book", "a tuple of texts"),
         ("name", "n" * 81, "at most 80 characters"),
         ("title", "a \x1b[31m title", "a line of text"),
+        ("version", "v1", "a whole number from 0 to 999"),
     ],
 )
 def test_invalid_fields_raise_an_error(field: str, value: Any, allowed: str, refuses: Refuses) -> None:

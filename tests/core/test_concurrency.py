@@ -26,8 +26,8 @@ import numpy as np
 import pytest
 
 from solitaire_env.core import get_num_threads, max_threads, set_num_threads, threads
+from solitaire_env.core.episodes import play_rows
 from solitaire_env.core.position import position_faults
-from solitaire_env.core.rules.step import count_outside
 from solitaire_env.core.threads import GAMES_PER_THREAD, share
 from solitaire_env.family import FamilyVectorEnv
 from solitaire_env.vector import SolitaireVectorEnv
@@ -75,7 +75,7 @@ def run(function: Callable[..., None], *args: Any, threads: int = 2, **environ: 
 
 
 def vector(num_envs: int = GAMES, seed: int = 0, observation: str = "cards") -> SolitaireVectorEnv:
-    env = SolitaireVectorEnv(num_envs, "busy-aces", observation=observation, max_episode_steps=30)
+    env = SolitaireVectorEnv("busy-aces", num_envs, observation=observation, max_episode_steps=30)
     env.reset(seed=seed)
     return env
 
@@ -181,7 +181,7 @@ def fork_while_kernels_are_bound() -> None:
     """Fork while another Python thread computes an attribute that is computed once."""
     expected = play(vector(1), 1)
     began, go_on = threading.Event(), threading.Event()
-    bind = type(count_outside).bind
+    bind = type(play_rows).bind
 
     def wait_and_bind(kernel: Any, *arguments: Any) -> Any:
         if threading.current_thread() is other:
@@ -190,7 +190,7 @@ def fork_while_kernels_are_bound() -> None:
         return bind(kernel, *arguments)
 
     other = threading.Thread(target=lambda: play(vector(1), 1))
-    type(count_outside).bind = wait_and_bind  # type: ignore[method-assign]
+    type(play_rows).bind = wait_and_bind  # type: ignore[method-assign]
     other.start()
     began.wait(TIMEOUT)
     in_fork(lambda: equal(play(vector(1), 1), expected, "a child's game"))
@@ -243,8 +243,8 @@ def share_one_environment(kind: str) -> None:
     """Step and reset one environment in several Python threads until each of them was refused."""
     env: Any = {
         "vector": lambda: vector(256),
-        "views": lambda: SolitaireVectorEnv(256, "yukon", copy=False),
-        "family": lambda: FamilyVectorEnv(64, ["freecell", "klondike", "yukon"]),
+        "views": lambda: SolitaireVectorEnv("yukon", 256, copy=False),
+        "family": lambda: FamilyVectorEnv(["freecell", "klondike", "yukon"], 64),
     }[kind]()
     env.reset(seed=0)
     actions = env.action_space.sample()

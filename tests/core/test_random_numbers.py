@@ -78,7 +78,7 @@ def test_vector_environments_skip_reserved_deals(
 ) -> None:
     """At a reset, and when games restart automatically."""
     expected = list(map(next_deal, STREAMS))
-    env = SolitaireVectorEnv(len(STREAMS), SHORT, autoreset_mode=mode, max_episode_steps=1)
+    env = SolitaireVectorEnv(SHORT, len(STREAMS), autoreset_mode=mode, max_episode_steps=1)
     env.reset(seed=0)
     for row, stream in enumerate(STREAMS):
         env.set_state(row, {**env.get_state(row), "stream": stream})
@@ -102,7 +102,7 @@ def next_deals(env: SolitaireVectorEnv) -> list[int]:
 @pytest.mark.parametrize("seed", [None, 0])
 def test_random_deals_are_unreserved_and_different(mode: AutoresetMode, seed: int | None) -> None:
     """No deal is reserved for evaluation, and none occurs twice."""
-    games = SolitaireVectorEnv(64, SHORT, autoreset_mode=mode, max_episode_steps=1)
+    games = SolitaireVectorEnv(SHORT, 64, autoreset_mode=mode, max_episode_steps=1)
     dealt: list[int] = games.reset(seed=seed)[1]["deal"].tolist()
     rounds = 50 if COMPILED else 5
     for _ in range(rounds):

@@ -95,4 +95,4 @@ def test_a_card_that_worries_back_is_one_move(refuses: Refuses) -> None:
 
 
 def test_games_that_fill_spaces_have_no_supermoves(refuses: Refuses) -> None:
-    refuses(lambda: GameSpec(get_variant("corona")).seen(moves="supermove"), "supermove", "does not fill")
+    refuses(lambda: GameSpec(get_variant("corona")).view(moves="supermove"), "supermove", "does not fill")

@@ -303,6 +303,19 @@ def test_random_numbers_are_those_of_numpy_for_the_start_and_the_seed() -> None:
     assert later.random() == policy.asked[10] and 0 < done.answer_seconds < done.seconds
 
 
+@pytest.mark.parametrize(
+    "rules",
+    [{"moves": "supermove"}, {"moves": "sequence"}, {"build": "any suit", "spaces": "kings"}],
+    ids=str,
+)
+def test_house_rules_mean_the_same_in_evaluate_and_load_policy(rules: dict[str, Any]) -> None:
+    game = THE_FIVE["forty-thieves"]
+    player = load_policy("greedy", game, **rules)
+    expected = evaluate(player, game.with_rules(**rules), range(3)).games
+    assert evaluate("greedy", game, range(3), **rules).games == expected
+    assert evaluate(player, game, range(3), **rules).games == expected
+
+
 @pytest.mark.parametrize("name", ONE_CARD)
 def test_supermoves_are_played_card_by_card(name: str) -> None:
     policy = Whim(moves="supermove", name="whim")

@@ -36,15 +36,15 @@ def test_the_view_is_that_of_the_current_position(shown: dict[str, Any]) -> None
     def observe(decisions: Decisions, runner: Runner) -> None:
         nonlocal several
         several += np.count_nonzero(decisions.counts > 1)
-        rows = decisions.rows[runner.played.state.status[decisions.rows] == PLAYING]
+        rows = decisions.rows[runner.batch.state.status[decisions.rows] == PLAYING]
         runner.show(rows)
         fresh = Batch(runner.view, len(rows)) if len(rows) else None
         for place, row in enumerate(rows.tolist()):
             assert fresh is not None
-            fresh.set_row(place, runner.played.state.rows[row])
+            fresh.set_row(place, runner.batch.state.rows[row])
         if fresh is not None:
-            np.testing.assert_array_equal(runner.seen.observations()[rows], fresh.observations())
-            np.testing.assert_array_equal(runner.seen.state.mask[rows], fresh.state.mask)
+            np.testing.assert_array_equal(runner.view_batch.observations()[rows], fresh.observations())
+            np.testing.assert_array_equal(runner.view_batch.state.mask[rows], fresh.state.mask)
 
     runner = Runner(policy, spec, num_envs=5, observe=observe)
     ends = [end for ended in runner.play(range(12)) for end in ended]

@@ -12,7 +12,7 @@ from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, has_safe_moves
-from solitaire_env.move_features.columns import NUM_DIG, NUM_MOVE, NUM_PLAIN, NUM_WAY
+from solitaire_env.move_features.columns import NUM_DIG, NUM_LOOKAHEAD, NUM_MOVE, NUM_PLAIN
 from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.policies.linear import Linear, weights_for
 from solitaire_env.variants import Variant
@@ -57,17 +57,17 @@ def slowly(variant: Variant, row: Array, action: int, linear: Linear) -> tuple[A
 
 
 @pytest.mark.parametrize("name", SUITED)
-@pytest.mark.parametrize("reach", [0, 2] if COMPILED else [2])
-def test_the_lookahead_follows_the_linear_policy(name: str, reach: int) -> None:
+@pytest.mark.parametrize("reachability", [0, 2] if COMPILED else [2])
+def test_the_lookahead_follows_the_linear_policy(name: str, reachability: int) -> None:
     variant = SUITED[name]
     spec = GameSpec(variant)
     weights = weights_for(variant.name, stock=variant.stock > 0)
     linear = Linear(spec, weights)
-    plain = MoveReader(spec, 1, reach)
-    reader = MoveReader(spec, 1, reach, LIMIT)
-    width = NUM_PLAIN + reach + NUM_WAY
+    plain = MoveReader(spec, 1, reachability)
+    reader = MoveReader(spec, 1, reachability, LIMIT)
+    width = NUM_PLAIN + reachability + NUM_LOOKAHEAD
     assert reader.sizes[1] - plain.sizes[1] == width
-    ends_reader = MoveReader(spec, 0, reach)
+    ends_reader = MoveReader(spec, 0, reachability)
     for steps in (0, 12, 60):
         batch = played(variant, steps, 8)
         rows, observations, masks = playing(batch)
@@ -83,9 +83,9 @@ def test_the_lookahead_follows_the_linear_policy(name: str, reach: int) -> None:
             slowly(variant, batch.state.rows[rows[game]], int(action), linear)
             for game, action in zip(games, actions, strict=True)
         ]
-        ways = np.array([[made / LIMIT, home / 13] for _, made, home in counted], dtype=np.float32)
+        lookaheads = np.array([[made / LIMIT, home / 13] for _, made, home in counted], dtype=np.float32)
         ends = ends_reader.read_positions(np.array([end for end, _, _ in counted]))
-        expected = np.concatenate((ends, ways), 1)
+        expected = np.concatenate((ends, lookaheads), 1)
         np.testing.assert_array_equal(longer.moves[:, -width:], expected[: len(seen.games)])
         np.testing.assert_array_equal(longer.positions[:, -width:], expected[len(seen.games) :])
 
@@ -100,4 +100,4 @@ def test_finished_games_have_no_lookahead() -> None:
     end = NUM_PLAIN + NUM_DIG
     assert (seen.moves[:, NUM_MOVE:] == seen.positions).all()
     assert (seen.positions[:, end : end + NUM_PLAIN] == seen.positions[:, :NUM_PLAIN]).all()
-    assert (seen.positions[:, -NUM_WAY:] == 0).all()
+    assert (seen.positions[:, -NUM_LOOKAHEAD:] == 0).all()

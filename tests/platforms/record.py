@@ -88,7 +88,7 @@ def play() -> None:
     """Call the kernels of the package."""
     rng = np.random.default_rng(0)
     for name in GAMES:
-        env = SolitaireVectorEnv(24, name)
+        env = SolitaireVectorEnv(name, 24)
         _, infos = env.reset(seed=1)
         for _ in range(130):
             masks = infos["action_mask"]

@@ -55,7 +55,7 @@ def test_spaces_and_empty_cells_are_alike() -> None:
     env = SolitaireEnv("eights-down")
     env.reset(options={"position": EIGHTS})
     for action, piles in (("t1>f", "f2"), ("t3>c", "c2 c4 c6 c7 c8"), ("c3>s", "t4 t5 t6 t7 t8")):
-        move = env.move(env.parse_action(action))
+        move = env.moved_cards(env.parse_action(action))
         assert targets(parse_position(EIGHTS), move) == piles.split()
 
 

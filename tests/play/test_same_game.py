@@ -10,7 +10,7 @@ import pytest
 
 from solitaire_env.core import GameSpec
 from solitaire_env.evaluation import evaluate
-from solitaire_env.play.games import Games
+from solitaire_env.play.games import GameStore
 from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import new_session
 from solitaire_env.play.watch import WatchedGame
@@ -81,7 +81,7 @@ def test_watching_plays_the_same_game(played: tuple[str, dict[int, Transcript]])
 def test_the_browser_plays_the_same_game(played: tuple[str, dict[int, Transcript]]) -> None:
     """By hints, by playing on, and for win rates."""
     name, transcripts = played
-    games = Games([name])
+    games = GameStore([name])
     for deal in DEALS:
         session = games.session(games.new("busy-aces", deal)["id"])
         expected = transcripts[deal].actions

@@ -168,7 +168,7 @@ def test_redeals_and_worrying_back_start_from_the_pile_that_a_player_clicks() ->
     while env.action_text(env.legal_actions()[0]) == "draw":
         env.step(0)
     position = parse_position(env.position(hidden=True), env.variant)
-    assert board(position)["redeals"] == 3 and start_of(position, env.move(1)) == "stock"
+    assert board(position)["redeals"] == 3 and start_of(position, env.moved_cards(1)) == "stock"
     env.step(1)
     seen = board(parse_position(env.position(hidden=True), env.variant))
     assert (seen["redeals"], seen["stock"], seen["waste"]) == (2, 64, "")

@@ -27,7 +27,7 @@ SIZES: dict[str, Any] = {
 
 
 def spec_of(game: str, moves: Any = None) -> GameSpec:
-    return GameSpec(get_variant(game)).seen(moves=moves)
+    return GameSpec(get_variant(game)).view(moves=moves)
 
 
 def write_model(

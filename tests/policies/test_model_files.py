@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 from solitaire_env.core.spec import GameSpec, layout_hash
 from solitaire_env.core.variant import rules_to_dict
-from solitaire_env.policies.model_files import CARD, WEIGHTS, read_model, read_tensors
+from solitaire_env.policies.model_files import CARD, WEIGHTS, family_layout, read_model, read_tensors
 from solitaire_env.policies.network import load_network
 from solitaire_env.registration import env_id
 from solitaire_env.variants import get_variant
@@ -35,12 +35,43 @@ def test_rules_and_observations_that_the_features_cannot_read_are_refused(
     folder: Path, refuses: Refuses
 ) -> None:
     any_suit = GameSpec(get_variant("busy-aces").with_rules(build="any suit"))
-    edit_card(folder, rules=rules_to_dict(any_suit.seen(moves="supermove").variant))
+    edit_card(folder, rules=rules_to_dict(any_suit.view(moves="supermove").variant))
     refuses(lambda: load_network(folder, any_suit), str(folder / CARD), "rollout_lookahead", "'any suit'")
     edit_card(folder, rules=rules_to_dict(spec_of("busy-aces", "supermove").variant))
-    scaled = spec_of("busy-aces", "supermove").seen(observation="features")
+    scaled = spec_of("busy-aces", "supermove").view(observation="features")
     edit_card(folder, layout=scaled.layout, layout_hash=layout_hash(scaled.layout))
     refuses(lambda: load_network(folder, spec_of("busy-aces")), str(folder / CARD), "'cards'", "'features'")
+
+
+def test_a_model_for_many_games_is_read_by_the_older_names_of_its_features(
+    tmp_path: Path, refuses: Refuses
+) -> None:
+    game, sizes = (
+        spec_of("busy-aces"),
+        {"hidden": [8, 4], "width": 8, "dig_out": 2, "relaxed_reachability": 2},
+    )
+    layout = family_layout(sizes)
+    folder = write_model(
+        tmp_path / "model", game, sizes, games=["busy-aces"], layout=layout, layout_hash=layout_hash(layout)
+    )  # fmt: skip
+
+    def store(columns: Any) -> None:
+        older = layout | {"columns": columns}
+        edit_card(folder, layout=older, layout_hash=layout_hash(older))
+
+    present = load_network(folder, game)
+    older = [
+        name.replace("relaxed reachability: cards home /", "reach: cards home with the unseen at hand /")
+        .replace("relaxed reachability: cards home, with 1 more of", "reach: and with 1 card of")
+        .replace("dig-outs", "digs")
+        for name in layout["columns"]
+    ]
+    assert older != layout["columns"]
+    store(older)
+    assert load_network(folder, game).fingerprint == present.fingerprint
+    for columns in (older[:-1], older[::-1], ["other", *older[1:]], None, [None]):
+        store(columns)
+        refuses(lambda: load_network(folder, game), str(folder / CARD), "other features")
 
 
 def truncate(path: Path, size: int) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from solitaire_env.policies.network import CompiledNetwork, load_network, playable
+from solitaire_env.policies.network import CompiledNetwork, load_network, network_kind
 from tests.games import COMPILED
 from tests.policies.model_folders import SIZES, edit_card, edit_weights, played, spec_of, write_model
 
+ROOT = Path(__file__).parents[2]
 Array = np.ndarray[Any, Any]
 PLAIN = {"hidden": [9], "width": 5, "dig_out": 1}
 
@@ -175,10 +178,34 @@ def test_the_fingerprint_covers_weights_and_settings(folder: Path) -> None:
 
 
 def test_other_networks_need_torch(folder: Path) -> None:
-    assert playable(folder)
+    assert network_kind(folder) == "moves"
     edit_card(folder, network="mlp")
-    assert not playable(folder)
+    assert network_kind(folder) == "mlp"
     with pytest.raises(ValueError, match="network is 'mlp', allowed in format 1: 'moves'"):
         load(folder)
     (folder / "model.json").write_text("damaged")
-    assert playable(folder)  # loading it reports the fault
+    assert network_kind(folder) == "moves"  # loading it reports the fault
+
+
+def test_the_package_alone_says_what_a_network_in_torch_needs(tmp_path: Path) -> None:
+    """In a process in which nothing has imported agents, although it could."""
+    kinds = {
+        "mlp": "first import agents\n",
+        "own:Network": "first import agents and own, or pass --trust-model",
+    }
+    for n, kind in enumerate(kinds):
+        write_model(tmp_path / str(n), spec_of("busy-aces", "supermove"), network=kind)
+    script = f"""
+import sys, solitaire_env
+for n in range({len(kinds)}):
+    try:
+        solitaire_env.load_policy(f"{tmp_path}/{{n}}", "busy-aces")
+    except ValueError as error:
+        print(error)
+print("agents" in sys.modules)
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    *messages, imported = run.stdout.splitlines(keepends=True)
+    assert imported == "False\n" and len(messages) == len(kinds)
+    for message, (kind, words) in zip(messages, kinds.items(), strict=True):
+        assert f"network is {kind!r}, allowed: 'moves'; " in message and words in message

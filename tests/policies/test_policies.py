@@ -82,4 +82,4 @@ def test_greedy_never_worries_back_nor_redeals_first(name: str) -> None:
 
 
 def test_greedy_requires_card_observations(refuses: Refuses) -> None:
-    refuses(lambda: Greedy(BUSY_ACES.seen(observation="features")), "greedy", "'cards'", "'features'")
+    refuses(lambda: Greedy(BUSY_ACES.view(observation="features")), "greedy", "'cards'", "'features'")

@@ -49,7 +49,7 @@ def random_game(variant: Variant, steps: int) -> Iterator[tuple[Position, Move, 
         kind = min(kinds, key=lambda kind: (played.get(kind, 0), kind))
         played[kind] = played.get(kind, 0) + 1
         action = int(chance.choice(kinds[kind]))
-        before, move = position_of(env), env.move(action)
+        before, move = position_of(env), env.moved_cards(action)
         env.step(action)
         yield before, move, position_of(env)
 

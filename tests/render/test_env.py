@@ -38,7 +38,7 @@ def pixels_of(env: SolitaireEnv, action: int | None = None, **arguments: Any) ->
     """The expected picture, made directly; after an action if there is one."""
     move = note = None
     if action is not None:
-        move, note = env.move(action), f"{env.describe_action(action)} ({env.action_text(action)})"
+        move, note = env.moved_cards(action), f"{env.describe_action(action)} ({env.action_text(action)})"
         env.step(action)
     position = parse_position(env.position(hidden=True), env.variant)
     return render_rgb(position, move=move, note=note or "", caption=headline(position, 7), **arguments)
@@ -117,7 +117,7 @@ def test_record_video_writes_a_video(tmp_path: Path) -> None:
 
 
 def vector(mode: str | None, **arguments: Any) -> SolitaireVectorEnv:
-    env = SolitaireVectorEnv(3, "busy-aces", render_mode=mode, **arguments)
+    env = SolitaireVectorEnv("busy-aces", 3, render_mode=mode, **arguments)
     env.reset(options={"deal": [7, 8, 9]})
     return env
 

@@ -37,7 +37,7 @@ def scene(name: str, steps: int = 60) -> tuple[Position, Move]:
     env = SolitaireEnv(name, on_invalid="raise")
     env.reset(options={"deal": game.deal})
     for text in game.actions[:steps]:
-        move = env.move(env.parse_action(text))
+        move = env.moved_cards(env.parse_action(text))
         env.step(env.parse_action(text))
     return parse_position(env.position(hidden=True), env.variant), move
 

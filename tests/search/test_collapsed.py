@@ -59,8 +59,9 @@ def test_no_game_with_another_rule_collapses() -> None:
     for rule in (
         {"decks": 2, "tableau": (1, 2, 3, 4, 5, 6, 7, 8), "face_down": (0, 1, 2, 3, 4, 5, 6, 7)},
         {"cells": 1}, {"build": "any suit"}, {"spaces": "any"}, {"moves": "one card"}, {"fill": "waste"},
-        {"moves": "sequence", "sequence": "same suit"}, {"foundation_build": "alternate color", "worrying_back": False}, {"base": 2, "sequence": "same suit"},
-        {"face_down": 0}, {"aces_home": True},
+        {"moves": "sequence", "sequence": "same suit"},
+        {"foundation_build": "alternate color", "worrying_back": False},
+        {"base": 2, "sequence": "same suit"}, {"face_down": 0}, {"aces_home": True},
     ):  # fmt: skip
         assert not collapses(replace(klondike, pysol_order=(), **rule)), rule
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from solitaire_env.core import GameSpec
 from solitaire_env.loading import load_search
-from solitaire_env.play.games import Games
+from solitaire_env.play.games import GameStore
 from solitaire_env.policies import Policy
 from solitaire_env.search.budget import Budget
 
@@ -16,7 +16,7 @@ def small_search(spec: GameSpec) -> Policy:
 
 def test_hints_and_win_rates_of_search() -> None:
     name = f"{__name__}:small_search"
-    games = Games([name])
+    games = GameStore([name])
     session = games.session(games.new("eights-down", 3)["id"])
     hint = games.hint(session, name)
     advice = games.advance(session, name)["advice"]

@@ -271,7 +271,7 @@ def test_lines_of_beam_search_are_legal(game: str) -> None:
 def test_networks_that_beam_search_cannot_use_are_refused(refuses: Refuses) -> None:
     player = shipped("busy-aces")
     refuses(lambda: Solver(get_variant("forty-bandits"), network=player), "supermove", "sequence")
-    spec = GameSpec(get_variant("busy-aces")).seen(moves="supermove")
+    spec = GameSpec(get_variant("busy-aces")).view(moves="supermove")
     headless = TorchPlayer(MovesNetwork(spec), spec, "headless")
     refuses(lambda: Solver(get_variant("busy-aces"), network=headless), "no value head")
 

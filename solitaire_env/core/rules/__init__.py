@@ -5,6 +5,7 @@
 ``foundations``  which cards go home and come back
 ``moves``        what an action does to the cards: draw, redeal, home, cell, pile, space, back
 ``legal``        the legal-action mask: which entries a change of the cards sets and clears
+``whole_mask``   what that mask must equal: every entry from the cards alone, in plain Python
 ``derive``       all that follows from the position rows
 ``deal``         the position that a shuffled pack is dealt to (:mod:`~solitaire_env.core.shuffle`)
 ``step``         a step: an action, then the mask and the status

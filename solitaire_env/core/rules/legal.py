@@ -1,5 +1,7 @@
 """The legal-action mask: which entries a change of the cards sets and clears.
 
+:mod:`~solitaire_env.core.rules.whole_mask` is its specification: when each action is legal, in plain Python.
+
 A card moves from a *giver* to a *taker* of its kind: ``state.givers[kind]`` has the places that may give a
 card of the kind (tableau piles, waste, cells and, if cards may worry back, the foundations of each suit),
 ``state.takers[kind]`` the tableau piles that take it, both as bits. A move changes the cards of one to three

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from solitaire_env.core.layout import AWAY, DEAL, PLAY, PLAYING, REFUSE, SUPERMOVE, Rules
+from solitaire_env.core.layout import DEAL, PLAY, PLAYING, REFUSE, SUPERMOVE, Rules
 from solitaire_env.core.native import Int8, Int64, inner, kernel
 from solitaire_env.core.rules.building import carry_limit
 from solitaire_env.core.rules.deal import deal
@@ -93,13 +93,17 @@ def step(rules, state, events, b, action):
         events.invalid[b] = 1
 
 
-@kernel
-def count_outside(rules: Rules, actions: Annotated[Int64, "batch"], todo: Annotated[Int8, "batch"]) -> int:
-    """The number of actions to play that are outside the action space."""
-    outside = 0
-    for b in range(actions.shape[0]):
-        outside += int(todo[b] == PLAY and (actions[b] < 0 or actions[b] >= rules.actions))
-    return outside
+@inner
+def step_row(rules, deals, state, events, b, action, what):
+    """What :func:`step_rows` does to a game."""
+    if what == PLAY:
+        step(rules, state, events, b, action)
+    else:
+        _clear_events(events, b)
+        events.invalid[b] = what == REFUSE and state.status[b] == PLAYING
+        if what == DEAL:
+            next_order(rules, deals, b)
+            deal(rules, deals, state, b)
 
 
 @kernel(part=PART)
@@ -114,14 +118,7 @@ def step_rows(
     stop: int,
 ) -> None:
     """Step the games of the batch: PLAY the action, which must be in the action space, REFUSE it as illegal,
-    LEAVE the game unchanged, or DEAL the next one of its stream. Rows of AWAY belong to another batch.
+    LEAVE the game unchanged, or DEAL the next one of its stream.
     """
     for b in range(start, stop):
-        if todo[b] == PLAY:
-            step(rules, state, events, b, actions[b])
-        elif todo[b] != AWAY:
-            _clear_events(events, b)
-            events.invalid[b] = todo[b] == REFUSE and state.status[b] == PLAYING
-            if todo[b] == DEAL:
-                next_order(rules, deals, b)
-                deal(rules, deals, state, b)
+        step_row(rules, deals, state, events, b, actions[b], todo[b])

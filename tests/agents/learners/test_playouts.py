@@ -16,7 +16,7 @@ from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.move_features.autoplay import autoplay_safe_moves
 from solitaire_env.policies.linear import load_linear
-from solitaire_env.search.player import PATIENCE
+from solitaire_env.search.player import STALL_LIMIT
 from solitaire_env.variants import Variant, get_variant
 from tests.agents.learners.rollouts import make_learner, rollout, train_and_resume
 from tests.move_features.test_moves import played
@@ -37,7 +37,7 @@ def played_out(variant: Variant, row: Any, action: int) -> tuple[int, bool]:
             batch.step(sure, batch.everyone)
             still = 0
             continue
-        if still == PATIENCE:
+        if still == STALL_LIMIT:
             break
         batch.step(linear(batch.observations(), batch.state.mask), batch.everyone)
         still = 0 if batch.events.went_home[0] or batch.events.advanced[0] else still + 1

@@ -47,7 +47,7 @@ def test_shipped_networks_agree_with_torch(game: str) -> None:
     folder = network_folder("shipped", game)
     spec = GameSpec(get_variant(game))
     network = load_network(folder, spec)
-    batch = Batch(spec.seen(moves=network.moves), 64)
+    batch = Batch(spec.view(moves=network.moves), 64)
     batch.deal(np.arange(64), range(64))
     random = np.random.default_rng(0)
     for step in range(81):

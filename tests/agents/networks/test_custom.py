@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +19,10 @@ from agents.networks import NETWORKS, DenseNetwork, FeaturesNetwork, network_cla
 from agents.networks.scores import Scores
 from agents.policies import make_policy
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
+from agents.runs.models import save_model
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import evaluate
-from solitaire_env.loading import load_policy
+from solitaire_env.loading import load_policy, trust_folder
 from tests.conftest import Refuses
 
 
@@ -104,20 +106,40 @@ def forgotten() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("kind", [OfMoves, OfCards, Shared])
-def test_a_custom_network_trains_and_is_loaded(
-    kind: type[nn.Module], tmp_path: Path, refuses: Refuses
-) -> None:
+def test_a_custom_network_trains_and_is_loaded(kind: type[nn.Module], tmp_path: Path) -> None:
     name = f"{__name__}:{kind.__name__}"
     assert learn(replace(CONFIG, network=name), tmp_path, resume=False, quiet=True)
     policy = load_policy(tmp_path, "busy-aces")
     assert isinstance(policy.network, network_class(name))  # type: ignore[attr-defined]
     games = evaluate(policy, "busy-aces", range(3), max_episode_steps=60).games
-    # Reading a model folder imports a custom network only on request.
+    # Another process, which has imported the module, but not used its network.
     del NETWORKS[name]
-    refuses(lambda: load_policy(tmp_path, "busy-aces"), repr(name), "'moves'", "--trust-model")
-    again = make_policy(str(tmp_path), GameSpec(CONFIG.variant), trust_model=True)
-    again.name = policy.name
+    again = load_policy(tmp_path, "busy-aces")
     assert evaluate(again, "busy-aces", range(3), max_episode_steps=60).games == games
+
+
+def test_a_folder_imports_the_module_of_its_network_only_on_request(
+    tmp_path: Path, refuses: Refuses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = f"net_{tmp_path.name}"
+    (tmp_path / f"{module}.py").write_text(f"from {__name__} import OfMoves as Net")
+    monkeypatch.syspath_prepend(tmp_path)
+    name, spec = f"{module}:Net", GameSpec(CONFIG.variant)
+    save_model(tmp_path / "model", OfMoves(spec), replace(CONFIG, network=name), steps=1)
+    for load in (load_policy, lambda folder, game: make_policy(str(folder), game)):
+        refuses(
+            lambda load=load: load(tmp_path, spec), repr(name), "'moves'", "module first", "--trust-model"
+        )
+    assert module not in sys.modules
+    save_model(tmp_path / "other" / "model", OfMoves(spec), replace(CONFIG, network="no_such:Net"), steps=1)
+    refuses(
+        lambda: trust_folder(str(tmp_path / "other")), "network 'no_such:Net' cannot be loaded: No module"
+    )
+    trust_folder(str(tmp_path))
+    assert isinstance(load_policy(tmp_path, spec).network, OfMoves)  # type: ignore[attr-defined]
+    del NETWORKS[name], sys.modules[module]
+    assert make_policy(str(tmp_path), spec, trust_model=True).name == tmp_path.name
+    del sys.modules[module]
 
 
 def test_a_checkpoint_restores_shared_tensors(tmp_path: Path) -> None:

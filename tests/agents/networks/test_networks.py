@@ -62,7 +62,7 @@ def test_moves_network_without_head_is_the_linear_policy() -> None:
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_unsupported_observations_are_refused(kind: str, refuses: Refuses) -> None:
     features, thoughtful = (
-        spec_of("busy-aces").seen(**settings)
+        spec_of("busy-aces").view(**settings)
         for settings in ({"observation": "features"}, {"information": "thoughtful"})
     )
     if kind == "mlp":

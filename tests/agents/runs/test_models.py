@@ -97,8 +97,8 @@ def test_weights_of_a_diverged_network_are_not_saved(folder: Path, refuses: Refu
 
 def test_a_run_folder_is_loaded_as_a_policy(folder: Path) -> None:
     (folder.parent / "curve.csv").write_text("")
-    assert load_folder(str(folder.parent), game("busy-aces")).name == folder.parent.name
-    assert load_folder(str(folder), game("busy-aces")).name == "model"
+    assert load_folder(folder.parent, game("busy-aces")).name == folder.parent.name
+    assert load_folder(folder, game("busy-aces")).name == "model"
 
 
 @pytest.mark.parametrize("kind", NETWORKS)

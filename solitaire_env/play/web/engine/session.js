@@ -128,7 +128,7 @@ export class Session {
     return won ? moves : [];
   }
 
-  /** The game as the page draws it, as solitaire_env.play.games.Games.view. */
+  /** The game as the page draws it, as solitaire_env.play.games.GameStore.view. */
   view() {
     const { cards, variant, played, line } = this;
     const last = played.at(-1);
