@@ -37,8 +37,8 @@ def solve(
 
     Returns
     -------
-    The solution. Its line was replayed in the environment. A game that is not decided within the limits is
-    ``open``; its line brings the most cards home that were found.
+    The solution. A game that is not decided within the limits is ``open``; its line brings the most cards
+    home that were found.
 
     Raises
     ------
