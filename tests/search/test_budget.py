@@ -49,7 +49,7 @@ def test_search_by_default_plays_the_stored_games(tmp_path: Path) -> None:
     path = tmp_path / "games.jsonl"
     command = ["--policy", "search", "--env", "klondike-draw-3", "--deals", "1", "--quiet"]
     assert evaluate.main([*command, "--games", str(path)]) == 0
-    [known] = [game for game in stored.read_games("search", "klondike-draw-3/4000") if game.deal == 1]
+    [known] = [game for game in stored.games_of("search", "klondike-draw-3/4000") if game.deal == 1]
     [game] = read_games(path)
     assert game == known and game.fingerprint == known.fingerprint
 
