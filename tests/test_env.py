@@ -511,3 +511,11 @@ def test_expand_returns_single_moves() -> None:
     play(strict, *texts)
     play(env, "t1>t2")
     assert strict.position() == env.position()
+
+
+def test_a_clone_copies_no_description_of_its_game() -> None:
+    env = SolitaireEnv("klondike")
+    env.reset(seed=0)
+    clone = env.clone()
+    assert clone.game is env.game and clone.batch.action_layout is env.batch.action_layout
+    assert clone.batch.state.rows is not env.batch.state.rows

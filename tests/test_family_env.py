@@ -14,6 +14,7 @@ from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.core.family import RULE_FIELDS
 from solitaire_env.core.layout import make_rules
 from solitaire_env.env import BatchRow, SolitaireEnv
+from solitaire_env.evaluation import draw
 from solitaire_env.family import SPLITS, TEST, TRAIN, FamilyEnv, FamilyVectorEnv, read_games
 from solitaire_env.notation import parse_position
 from solitaire_env.registration import register_variant
@@ -146,6 +147,33 @@ def test_an_action_of_another_game_is_illegal() -> None:
 
 ONE_ACTION = Variant("one-action", "One Action", decks=1, tableau=(4,), ranks=1, spaces="none")
 """Its only action is legal in every position."""
+
+
+def test_copied_rows_are_games_of_their_sources() -> None:
+    """Of three games; rows that are both sources and targets are read first."""
+    games = ["freecell", "klondike", "yukon"]
+    envs = FamilyVectorEnv(games, 12)
+    _, infos = envs.reset(seed=0, options={"variant": [*games] * 4, "deal": [*range(11), "pysol:24"]})
+    random = np.random.default_rng(0)
+    for _ in range(25):
+        observations, rewards, *_, infos = envs.step(draw(infos["action_mask"], random.random(12)))
+    before = [envs.get_state(row) for row in range(12)]
+    sources, targets = [0, 1, 2, 3, 4, 11, 0], [1, 2, 0, 8, 3, 5, 9]
+    envs.copy_rows(sources, targets)
+    now = np.arange(12)
+    now[targets] = sources
+    assert [envs.get_state(row) for row in range(12)] == [before[row] for row in now]
+    np.testing.assert_array_equal(envs.batch.observations(), observations[now])
+    np.testing.assert_array_equal(envs.action_masks(), infos["action_mask"][now])
+    np.testing.assert_array_equal(envs.batch.rewards, rewards[now])
+    actions = envs.action_masks().argmax(1)
+    observations, *_, infos = envs.step(actions)
+    for row, source in ((8, 3), (9, 0)):
+        alone = FamilyEnv(games)
+        alone.set_state(before[source])
+        seen, *_, info = alone.step(actions[row])
+        np.testing.assert_array_equal(observations[row], seen)
+        np.testing.assert_array_equal(infos["action_mask"][row], info["action_mask"])
 
 
 def test_resampled_games_are_those_of_single_games() -> None:

@@ -186,16 +186,27 @@ class Rows:
             raise IndexError(f"there is no game {wrong[0]} for {name}, allowed: 0..{self.size - 1}")
         return np.ascontiguousarray(rows, dtype=np.int64)
 
-    def check_copy(self, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> bool:
-        """Raise an error if a target occurs twice; return whether a row is both a source and a target."""
-        return bool(self.check_once("targets", targets)[sources].any())
-
-    def check_once(self, name: str, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Raise an error if a row occurs twice in the argument ``name``; return the number of each."""
+    def check_once(self, name: str, rows: npt.NDArray[np.int64]) -> None:
+        """Raise an error if a row occurs twice in the argument ``name``."""
         numbers = np.bincount(rows, minlength=self.size)
         if numbers.max() > 1:
             raise ValueError(f"row {numbers.argmax()} occurs twice in {name}, allowed: each row once")
-        return numbers
+
+    def copy_episodes(self, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> None:
+        """Copy all of some games but their positions."""
+        for array in (*self.events, self.streams, self.deal_numbers, *self.episodes):
+            array[targets] = array[sources]
+        if self.deal_names:
+            names = [self.deal_names.get(row) for row in sources.tolist()]
+            self._forget_names(targets)
+            for row, name in zip(targets.tolist(), names, strict=True):
+                if name is not None:
+                    self.deal_names[row] = name
+
+    def _forget_names(self, rows: npt.NDArray[np.int64]) -> None:
+        if self.deal_names:
+            for row in rows.tolist():
+                self.deal_names.pop(row, None)
 
     def seed_streams(self, rows: npt.NDArray[np.int64], generators: Sequence[np.random.Generator]) -> None:
         """Start the streams of deal numbers of some rows from Gymnasium's seeded generators."""
@@ -302,11 +313,6 @@ class Batch(Rows):
         for row, name in zip(rows.tolist(), names, strict=True):
             self._name_deal(row, name)
 
-    def _forget_names(self, rows: npt.NDArray[np.int64]) -> None:
-        if self.deal_names:
-            for row in rows.tolist():
-                self.deal_names.pop(row, None)
-
     def _name_deal(self, row: int, deal: Deal | None) -> None:
         self.deal_numbers[row] = deal if isinstance(deal, int) else NO_NUMBER
         if isinstance(deal, str):
@@ -370,20 +376,20 @@ class Batch(Rows):
 
         Both are int64 ``[n]``; ``targets`` has no duplicates, and rows in both are read first.
         """
-        if self.check_copy(sources, targets):
-            arrays: list[npt.NDArray[Any]] = list(self.state)
+        self.check_once("targets", targets)
+        self.copy_positions(sources, targets)
+        self.copy_episodes(sources, targets)
+
+    def copy_positions(self, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> None:
+        """Copy the cards of games, and what follows from them."""
+        self._shown = False
+        overwritten = np.zeros(self.size, dtype=np.bool_)
+        overwritten[targets] = True
+        if overwritten[sources].any():  # sources are read first
+            for array in self.state:
+                array[targets] = array[sources]
         else:
             copy_rows(self.rules, self.state, sources, targets)
-            arrays = []
-        self._shown = False
-        for array in (*arrays, *self.events, self.streams, self.deal_numbers, *self.episodes):
-            array[targets] = array[sources]
-        if self.deal_names:
-            names = [self.deal_names.get(row) for row in sources.tolist()]
-            self._forget_names(targets)
-            for row, name in zip(targets.tolist(), names, strict=True):
-                if name is not None:
-                    self.deal_names[row] = name
 
     @in_one_thread
     def resample(self, rows: npt.NDArray[np.int64], seeds: npt.NDArray[np.uint64]) -> None:

@@ -31,6 +31,7 @@ from solitaire_env.core.position import Position
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.threads import in_one_thread
 from solitaire_env.core.variant import Variant
+from solitaire_env.util.immutable import Immutable
 from solitaire_env.util.lazy import cached_property
 from solitaire_env.util.messages import shown
 
@@ -57,7 +58,7 @@ def _place(action: Action, variant: Variant) -> tuple[int, int, int, int, int]:
     return _KINDS.index(action.kind), kind, number, action.target, action.cards
 
 
-class FamilyLayout:
+class FamilyLayout(Immutable):
     """The common observation and action space of some games.
 
     Parameters
@@ -344,10 +345,17 @@ class FamilyBatch(Rows):
     @in_one_thread
     def copy_rows(self, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> None:
         """Copy the games in ``sources`` to ``targets``, including their random futures."""
-        self.check_copy(sources, targets)
-        saved = [self.get_state(row) for row in sources.tolist()]
-        for row, state in zip(targets.tolist(), saved, strict=True):
-            self.set_state(row, state)
+        self.check_once("targets", targets)
+        shared = [
+            (array, array[sources])
+            for array in (self.home, self.status, self.games, self.state.mask, self._observations)
+        ]
+        games = self.games[sources]
+        for game in np.unique(games).tolist():
+            self.batches[game].copy_positions(sources[games == game], targets[games == game])
+        for array, copied in shared:
+            array[targets] = copied
+        self.copy_episodes(sources, targets)
 
     @in_one_thread
     def resample(self, rows: npt.NDArray[np.int64], seeds: npt.NDArray[np.uint64]) -> None:

@@ -23,6 +23,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 from solitaire_env.core.cards import SUIT_NAMES, SUITS
 from solitaire_env.core.variant import Build, Moves, Variant
 from solitaire_env.util.arguments import check_count, check_kind
+from solitaire_env.util.immutable import Immutable
 from solitaire_env.util.lazy import VARIANTS_KEPT, cached_property
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_number
@@ -258,7 +259,7 @@ def action_number(action: Any) -> int:
     return number
 
 
-class ActionLayout:
+class ActionLayout(Immutable):
     """Numbers of the actions of a variant, ``0 .. size - 1``.
 
     In this order: draw; redeal; each source home; each source to a cell; each source to each other tableau

@@ -18,6 +18,7 @@ from solitaire_env.core.observations import INFORMATION, OBSERVATIONS, feature_l
 from solitaire_env.core.supermoves import expands
 from solitaire_env.core.variant import Moves, Variant, rules_to_dict
 from solitaire_env.util.arguments import check_choice, check_count, check_kind
+from solitaire_env.util.immutable import Immutable
 from solitaire_env.util.lazy import cached_property
 
 RewardName = Literal["progress", "win", "progress+win"]
@@ -62,7 +63,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class GameSpec:
+class GameSpec(Immutable):
     """A game as it is played and observed; the only description of that in the project.
 
     Parameters

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, get_args, get_origin
 
 from solitaire_env.core.cards import RANK_NAMES
 from solitaire_env.util.arguments import check_kind
+from solitaire_env.util.immutable import Immutable
 from solitaire_env.util.messages import shown
 
 Build = Literal["same suit", "alternate color", "any suit", "other suit", "same color"]
@@ -34,7 +35,7 @@ MAX_VERSION: Final = 999
 
 
 @dataclass(frozen=True)
-class Variant:
+class Variant(Immutable):
     """The rules of one solitaire game.
 
     Every game has one foundation per suit and deck; it is won when all cards are there. Cards that are dealt
