@@ -487,7 +487,9 @@ class Batch(Rows):
                 self._observations if cards else np.zeros((self.size, 0), dtype=np.int8),
                 self._actions, self._todo,
             ),
-            self._observer(np.arange(self.size)),
+            observations.observation_writer(
+                self.rules, self.state, self.settings.information, self._observations, np.arange(self.size)
+            ),
         )  # fmt: skip
 
     @property
@@ -501,8 +503,7 @@ class Batch(Rows):
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy binds its kernels to its own arrays."""
-        bound = ("_kernels", "_observe_rows")
-        return {name: value for name, value in self.__dict__.items() if name not in bound}
+        return {name: value for name, value in self.__dict__.items() if name != "_kernels"}
 
     def _refuse_illegal(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> None:
         """Raise an error before anything is played, so that all games stay at the same step."""
@@ -550,20 +551,6 @@ class Batch(Rows):
         if not self._shown:
             self._kernels.observe()
         return self._observations
-
-    def observations_of(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        """The observations ``[n, entries]`` of some rows (int64 ``[n]``)."""
-        self._observe_rows(rows)
-        return self._observations[rows]
-
-    @cached_property
-    def _observe_rows(self) -> Bound:
-        return self._observer()
-
-    def _observer(self, *rows: npt.NDArray[np.int64]) -> Bound:
-        """The kernel that writes observations, of the given rows or those of each call."""
-        information = self.settings.information
-        return observations.observation_writer(self.rules, self.state, information, self._observations, *rows)
 
     def position(self, row: int) -> Position:
         """The full position of a game."""

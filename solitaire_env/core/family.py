@@ -5,7 +5,7 @@ in the observation of every game. Entries that a game does not use are 0.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,14 +20,17 @@ from solitaire_env.core.layout import (
     REFUSE,
     Action,
     Information,
+    Rules,
     action_layout,
     action_number,
     make_rules,
     observation_layout,
     slices_of,
 )
-from solitaire_env.core.observations import cards_high
+from solitaire_env.core.native import Bound, Int8, Int64, kernel
+from solitaire_env.core.observations import cards_high, write_cards
 from solitaire_env.core.position import Position
+from solitaire_env.core.rules.state import State
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.threads import in_one_thread
 from solitaire_env.core.variant import Variant
@@ -160,6 +163,36 @@ class FamilyLayout(Immutable):
         return np.maximum(high, 1)
 
 
+@kernel
+def show_rows(
+    rules: Rules,
+    state: State,
+    thoughtful: int,
+    own: Annotated[Int8, "batch entries"],
+    places: Annotated[Int64, "entries"],
+    numbers: Annotated[Int64, "rules.actions"],
+    observations: Annotated[Int8, "batch size"],
+    mask: Annotated[Int8, "batch actions"],
+    rows: Annotated[Int64, "n"],
+) -> None:
+    """Write the observations and the masks of games of one variant among those of all variants.
+
+    Parameters
+    ----------
+    own
+        Scratch array for the observations of the games alone.
+    places, numbers
+        The index of each entry of an observation, and of each action, among those of all variants.
+    """
+    for k in range(rows.shape[0]):
+        b = rows[k]
+        write_cards(rules, state.rows, thoughtful, b, own)
+        for entry in range(places.shape[0]):
+            observations[b, places[entry]] = own[b, entry]
+        for action in range(numbers.shape[0]):
+            mask[b, numbers[action]] = state.mask[b, action]
+
+
 class FamilyStart(NamedTuple):
     """The start of a game: its variant, None for any, and its deal, position or saved state, None for the
     next deal.
@@ -260,13 +293,25 @@ class FamilyBatch(Rows):
         self._observations[rows] = 0
         self._observations[rows, self.layout.slices["rules"]] = self.layout.rules[game]
         self.state.mask[rows] = 0
-        self._show(game, rows)
+        self._show[game](rows)
 
-    def _show(self, game: int, rows: npt.NDArray[np.int64]) -> None:
-        """Update observations and masks of rows that play one of the games."""
-        batch, layout = self.batches[game], self.layout
-        self._observations[rows[:, None], layout.places[game]] = batch.observations_of(rows)
-        self.state.mask[rows[:, None], layout.actions[game]] = batch.state.mask[rows]
+    @cached_property
+    def _show(self) -> list[Bound]:
+        """For each game, the kernel that updates the observations and masks of rows that play it."""
+        thoughtful = int(self.settings.information == "thoughtful")
+        return [
+            show_rows.bind(
+                batch.rules, batch.state, thoughtful, np.zeros((self.size, len(places)), dtype=np.int8),
+                places, numbers, self._observations, self.state.mask,
+            )
+            for batch, places, numbers in zip(
+                self.batches, self.layout.places, self.layout.actions, strict=True
+            )
+        ]  # fmt: skip
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy binds its kernels to its own arrays."""
+        return {name: value for name, value in self.__dict__.items() if name != "_show"}
 
     # ------------------------------------------------------------------------------------ steps
 
@@ -280,14 +325,18 @@ class FamilyBatch(Rows):
             self._refuse_illegal(np.flatnonzero(playing), actions, own)
         for array in (self.rewards, self.terminated, self.truncated, self.ended, *self.events):
             array[:] = 0
-        for game in np.unique(self.games[playing]).tolist():
-            batch = self.batches[game]
-            rows = np.flatnonzero(playing & (self.games == game))
-            self._actions[rows] = own[rows]
-            self._todo[:] = AWAY
-            self._todo[rows] = np.where(own[rows] < 0, REFUSE, PLAY)
-            batch.step(self._actions, self._todo)
-            self._show(game, rows)
+        what = np.where(own < 0, REFUSE, PLAY).astype(np.int8)
+        rows = np.flatnonzero(playing)
+        rows = rows[self.games[rows].argsort(kind="stable")]
+        for those in np.split(rows, np.flatnonzero(np.diff(self.games[rows])) + 1):
+            if len(those):
+                game = int(self.games[those[0]])
+                self._actions[:] = 0
+                self._actions[those] = np.maximum(own[those], 0)
+                self._todo[:] = AWAY
+                self._todo[those] = what[those]
+                self.batches[game].step(self._actions, self._todo)
+                self._show[game](those)
         if (todo == DEAL).any():
             self.deal_next(np.flatnonzero(todo == DEAL))
         return int(np.count_nonzero(self.ended))
