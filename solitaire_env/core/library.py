@@ -131,6 +131,7 @@ def _is_cut(path: Path) -> bool:
     return path.stat().st_size < int(path.name.split(".")[1])
 
 
+@cache
 def entry_point(package: str, symbol: str) -> Any:
     """The function of a library that a kernel calls; None if it has no such function."""
     entry = getattr(load(package), symbol, None)

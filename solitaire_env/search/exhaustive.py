@@ -10,7 +10,7 @@ from solitaire_env.core.batch import Batch
 from solitaire_env.core.native import Float64, Int8, Int16, Int32, Int64, UInt64, inner, kernel
 from solitaire_env.core.rules.derive import place
 from solitaire_env.core.rules.state import copy, write_row
-from solitaire_env.core.rules.step import step
+from solitaire_env.core.rules.step import step_legal
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant
 from solitaire_env.move_features.autoplay import autoplay_safe, has_safe_moves
@@ -139,7 +139,7 @@ def explore(
         for next_best in range(n):
             k = scratch.order[next_best]
             copy(rules, state, 0, 1)
-            step(rules, state, events, 1, scratch.actions[k])
+            step_legal(rules, state, events, 1, scratch.actions[k])
             store.counts[2] += 1
             if autoplay:
                 store.counts[2] += autoplay_safe(rules, state, events, 1)

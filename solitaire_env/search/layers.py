@@ -9,7 +9,7 @@ from solitaire_env.core import Events, Rules, State
 from solitaire_env.core.native import Bool, Int8, Int16, Int32, Int64, UInt64, inner, kernel
 from solitaire_env.core.rules.derive import place
 from solitaire_env.core.rules.state import copy, write_row
-from solitaire_env.core.rules.step import step
+from solitaire_env.core.rules.step import step_legal
 from solitaire_env.move_features.autoplay import autoplay_safe
 from solitaire_env.search.positions import WON, Trail, find, follow, keys_after
 
@@ -84,7 +84,7 @@ def widen(
             if state.mask[0, action] == 0:
                 continue
             copy(rules, state, 0, 1)
-            step(rules, state, events, 1, action)
+            step_legal(rules, state, events, 1, action)
             layer.counts[1] += 1
             if autoplay:
                 layer.counts[1] += autoplay_safe(rules, state, events, 1)

@@ -13,7 +13,7 @@ from solitaire_env.core import Events, Rules, State
 from solitaire_env.core.native import Float64, Int8, Int16, Int64, kernel
 from solitaire_env.core.rules.derive import place
 from solitaire_env.core.rules.state import copy, write_row
-from solitaire_env.core.rules.step import step
+from solitaire_env.core.rules.step import step_legal
 from solitaire_env.move_features.autoplay import autoplay_safe
 from solitaire_env.move_features.moves import MoveScratch, best_move, score_moves
 
@@ -59,7 +59,7 @@ def play_out(
         stall_limit += rules.stock_capacity
     while state.status[b] == 0 and length < line.shape[0] and still < stall_limit:
         line[length] = best_move(rules, state, b, weights, scratch)
-        step(rules, state, events, b, line[length])
+        step_legal(rules, state, events, b, line[length])
         moves += 1
         length += 1
         went = events.advanced[b]
@@ -138,7 +138,7 @@ def nested_rollouts(
         for k in range(n):
             copy(rules, state, 1, 2)
             trial[at] = first[k]
-            step(rules, state, events, 2, trial[at])
+            step_legal(rules, state, events, 2, trial[at])
             moves += 1
             if autoplay:
                 moves += autoplay_safe(rules, state, events, 2)
@@ -154,7 +154,7 @@ def nested_rollouts(
                 write_row(trial[at:end], line[at:end])
         if at >= length:
             break
-        step(rules, state, events, 1, line[at])
+        step_legal(rules, state, events, 1, line[at])
         if autoplay:
             autoplay_safe(rules, state, events, 1)
         at += 1

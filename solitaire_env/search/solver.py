@@ -68,7 +68,7 @@ MAX_DEFICIT: Final = 0.1
 """No further network beams after one that ended this far behind the best line, as a share of all cards."""
 SLICE: Final = 200_000
 """Moves of a turn of the exhaustive search, and of a search in another order."""
-PART: Final = 20_000
+PART: Final = 50_000
 """Moves of the exhaustive search between two checks of the time."""
 MAX_EXHAUSTIVE_CARDS: Final = 52
 """Games of at most this many cards are searched exhaustively."""

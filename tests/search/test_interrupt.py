@@ -216,7 +216,7 @@ def test_known_cards_are_searched_in_short_parts(monkeypatch: pytest.MonkeyPatch
     spec = GameSpec(variant, Settings(max_episode_steps=200))
     policy = load_search(spec, budget=Budget(simulations=8, nodes=10**6 + 1))
     [*Runner(policy, spec).play([*range(20)])]
-    assert budgets[:51] == [*[solver.PART] * 50, 1]
+    assert budgets[:21] == [*[solver.PART] * 20, 1]
 
 
 @pytest.mark.slow

@@ -94,6 +94,15 @@ def step(rules, state, events, b, action):
 
 
 @inner
+def step_legal(rules, state, events, b, action):
+    """Play an action of a mask that no user can change: it is legal, unless the game is finished."""
+    _clear_events(events, b)
+    if state.status[b] == PLAYING:
+        source, target, count = decode(rules, state, b, action)
+        _play(rules, state, events, b, action, source, target, count)
+
+
+@inner
 def step_row(rules, deals, state, events, b, action, what):
     """What :func:`step_rows` does to a game."""
     if what == PLAY:
