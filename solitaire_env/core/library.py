@@ -14,11 +14,12 @@ import re
 import subprocess
 import sys
 import time
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 from solitaire_env.util.files import locked
+from solitaire_env.util.lazy import VARIANTS_KEPT
 from solitaire_env.util.messages import one_line, say
 
 _MODES: Final = ("compiled", "checked", "python")
@@ -131,7 +132,7 @@ def _is_cut(path: Path) -> bool:
     return path.stat().st_size < int(path.name.split(".")[1])
 
 
-@cache
+@lru_cache(16 * VARIANTS_KEPT)
 def entry_point(package: str, symbol: str) -> Any:
     """The function of a library that a kernel calls; None if it has no such function."""
     entry = getattr(load(package), symbol, None)
