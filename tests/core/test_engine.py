@@ -10,10 +10,12 @@ import pytest
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.cards import card_name
 from solitaire_env.core.deals import ordered_pack
+from solitaire_env.core.layout import WON, make_rules
 from solitaire_env.core.native import widened
 from solitaire_env.core.rules.derive import place
 from solitaire_env.core.rules.moves import worried_card
-from solitaire_env.core.rules.state import make_state
+from solitaire_env.core.rules.state import make_events, make_state
+from solitaire_env.core.rules.step import step_legal
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.notation import format_position, parse_action, parse_position
 from solitaire_env.testing import check_state
@@ -48,6 +50,25 @@ def test_place_sets_a_game_to_a_position_row(name: str) -> None:
     place(batch.rules, widened(state), 0, batch.state.rows[0].copy())
     for field, expected, got in zip(state._fields, batch.state, state, strict=True):
         np.testing.assert_array_equal(got, expected, field)
+
+
+@pytest.mark.parametrize("name", ["busy-aces", "klondike", "penguin"])
+def test_a_legal_step_is_the_same_without_its_check(name: str) -> None:
+    """For compiled callers that take actions from the mask; a finished game stays as it is."""
+    batch, rules = started(get_variant(name), 1, deal=5), make_rules(get_variant(name))
+    state, events = make_state(rules, 1), make_events(1)
+    random = np.random.default_rng(0)
+    place(rules, widened(state), 0, batch.state.rows[0].copy())
+    for _ in range(40):
+        chosen = int(random.choice(np.flatnonzero(batch.state.mask[0])))
+        batch.step(np.array([chosen]), batch.everyone)
+        step_legal(rules, widened(state), widened(events), 0, chosen)
+        for ours, checked in zip((*state, *events), (*batch.state, *batch.events), strict=True):
+            np.testing.assert_array_equal(ours, checked)
+    state.status[0] = WON
+    before = state.rows.copy()
+    step_legal(rules, widened(state), widened(events), 0, chosen)
+    np.testing.assert_array_equal(state.rows, before)
 
 
 def test_stock_count_stops_at_127() -> None:
