@@ -1,7 +1,9 @@
-"""``.ci/run`` installs system packages in CI only."""
+"""``.ci/run`` installs system packages in CI, or where nobody sits at a terminal."""
 
 from __future__ import annotations
 
+import os
+import pty
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,36 +14,48 @@ SCRIPT = Path(__file__).parents[1] / ".ci" / "run"
 PACKAGES = {"fc-solve": "freecell-solver-bin", "valgrind": "valgrind", "chromium": "chromium"}
 
 
-def run(folder: Path, commands: list[str], **environment: str) -> tuple[int, str, str]:
+def run(
+    folder: Path, commands: list[str], *, terminal: bool = True, **environment: str
+) -> tuple[int, str, str]:
     """Exit status, calls of apt-get and make, and stderr, with some of the commands that it needs.
 
     apt-get and make only note their arguments, and make fails, so that nothing is installed or run.
     """
     for name in ("apt-get", "make", *commands):
-        ends = "exit 3" if name == "make" else "exit 0"
-        (folder / name).write_text(f'#!/bin/sh\necho {name} "$@" >>"{folder}/calls"\n{ends}\n')
+        status = 3 if name == "make" else 0
+        (folder / name).write_text(f'#!/bin/sh\necho {name} "$@" >>"{folder}/calls"\nexit {status}\n')
         (folder / name).chmod(0o755)
     (folder / "id").write_text("#!/bin/sh\necho 0\n")  # root needs no sudo
     (folder / "id").chmod(0o755)
     for name in ("dirname", "env", "sh"):
         (folder / name).symlink_to(str(shutil.which(name)))
+    ends = pty.openpty()
     done = subprocess.run(
         [str(shutil.which("bash")), str(SCRIPT)], env={"PATH": str(folder), **environment},
-        capture_output=True, text=True, check=False,
+        stdin=ends[1] if terminal else subprocess.DEVNULL, capture_output=True, text=True, check=False,
     )  # fmt: skip
+    for end in ends:
+        os.close(end)
     calls = folder / "calls"
     return done.returncode, calls.read_text() if calls.exists() else "", done.stderr
 
 
 @pytest.mark.parametrize("missing", [["fc-solve"], ["valgrind", "chromium"], [*PACKAGES]])
-def test_missing_packages_are_named_and_installed_in_ci_only(missing: list[str], tmp_path: Path) -> None:
+def test_missing_packages_are_installed_unless_a_person_can_be_asked(
+    missing: list[str], tmp_path: Path
+) -> None:
     here = [name for name in PACKAGES if name not in missing]
-    for name, environment in (("unset", {}), ("empty", {"CI": ""}), ("ci", {"CI": "true"})):
+    names = " ".join(PACKAGES[command] for command in missing)
+    for name, terminal, environment in (
+        ("unset", True, {}),
+        ("empty", True, {"CI": ""}),
+        ("ci", True, {"CI": "true"}),
+        ("no terminal", False, {}),
+    ):
         folder = tmp_path / name
         folder.mkdir()
-        status, calls, error = run(folder, here, **environment)
-        names = " ".join(PACKAGES[command] for command in missing)
-        if name == "ci":
+        status, calls, error = run(folder, here, terminal=terminal, **environment)
+        if name in ("ci", "no terminal"):
             assert status == 3 and "apt-get install" in calls and f" {names}\n" in calls
             assert "make" in calls and not error
         else:
