@@ -82,7 +82,8 @@ def add_entry_point(
     Parameters
     ----------
     rules
-        The game, if the entry point is for one game only: LLVM then compiles the kernel anew for its numbers.
+        The game, if the entry point is for one game only: LLVM then compiles the kernel once more,
+        for its numbers.
     """
     context = cpu_target.target_context
     signature = native.signature_of(function)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from solitaire_env.core.variant import Variant
 from solitaire_env.search.collapsed import collapses
+from solitaire_env.util.arguments import check_amount
 
 Array = npt.NDArray[Any]
 
@@ -60,8 +61,8 @@ class Budget:
             raise ValueError(f"prior_weight is {self.prior_weight}, allowed: 0 and above")
         if not 0 <= self.min_prob <= 1:
             raise ValueError(f"min_prob is {self.min_prob}, allowed: 0 to 1")
-        if self.milliseconds is not None and not self.milliseconds > 0:
-            raise ValueError(f"milliseconds is {self.milliseconds}, allowed: above 0")
+        if self.milliseconds is not None:
+            check_amount("milliseconds", self.milliseconds)
 
     def of_game(self, variant: Variant) -> "Budget":
         """The budget with the number of simulations of a game, if it has none."""
