@@ -89,8 +89,8 @@ def emit(module: Any, target: Target) -> bytes:
             if is_own(function.name) and not function.is_declaration:
                 function.linkage = "internal"
     options = binding.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = True
-    options.slp_vectorization = True
+    # This WebAssembly has no vectors, and a page loads what is unrolled too.
+    options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = target.suffix != ".wasm"
     builder = binding.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     return machine.emit_object(module)
