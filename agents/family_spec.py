@@ -5,7 +5,6 @@ game. The features of an observation are the same in every game (:mod:`agents.ne
 network depends on the features, not on the games.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box
 
+from solitaire_env.core.batch import Batch
 from solitaire_env.core.deals import ANY_DEAL
-from solitaire_env.core.family import FamilyBatch, FamilyLayout
+from solitaire_env.core.family import FamilyLayout
 from solitaire_env.core.layout import action_layout, observation_layout
 from solitaire_env.core.spec import GameSpec, Settings, layout_hash
 from solitaire_env.core.variant import Moves, Variant
@@ -33,15 +33,10 @@ class NumberedLayout(FamilyLayout):
     numbers of their game.
     """
 
-    def __init__(self, variants: Sequence[Variant]) -> None:
-        self.variants = tuple(variants)
-        self.information = "player"
+    def number_actions(self) -> tuple[tuple[str, ...], list[npt.NDArray[np.int64]]]:
+        """See :class:`FamilyLayout`."""
         sizes = [action_layout(variant).size for variant in self.variants]
-        self.texts = tuple(map(str, range(max(sizes))))
-        self.numbers = {text: number for number, text in enumerate(self.texts)}
-        self.actions = [np.arange(size) for size in sizes]
-        every = np.arange(max(sizes))
-        self.own_actions = np.where(every < np.array(sizes)[:, None], every, -1)
+        return tuple(map(str, range(max(sizes)))), [np.arange(size) for size in sizes]
 
     @cached_property
     def slices(self) -> dict[str, slice]:
@@ -112,6 +107,6 @@ class FamilySpec:
         """The observation space."""
         return Box(low=0, high=127, shape=(self.layout.size,), dtype=np.int8)
 
-    def make_batch(self, size: int, chosen: npt.NDArray[np.int64] = ANY_DEAL) -> FamilyBatch:
+    def make_batch(self, size: int, chosen: npt.NDArray[np.int64] = ANY_DEAL) -> Batch:
         """A batch of ``size`` games, each of any variant, drawn from the chosen deals."""
-        return FamilyBatch(self.games, size, self.layout, chosen)
+        return Batch(self.games, size, self.layout, chosen)

@@ -10,10 +10,12 @@ from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import Information, Observation
 from solitaire_env.core.spec import GameSpec, OnInvalid, RewardName, Settings
 from solitaire_env.core.variant import HOUSE_RULES, Build, Moves, Spaces, Variant
+from solitaire_env.family import SPLITS, Game, Games, read_games
 from solitaire_env.registration import resolve_variant, step_limit
 from solitaire_env.render import SIZE, RenderMode, check_render_mode, check_render_size
 from solitaire_env.splits import Chosen, chosen_deals
 from solitaire_env.util.arguments import check_choice
+from solitaire_env.util.messages import shown
 
 MaskDtype = Literal["int8", "bool"]
 """Types of the mask in the infos."""
@@ -27,8 +29,12 @@ StepLimit = int | Literal["registered"] | None
 class CommonArguments(TypedDict, total=False):
     """Arguments of every environment; :class:`~solitaire_env.env.SolitaireEnv` describes them."""
 
+    build: Build | None
+    spaces: Spaces | None
+    moves: Moves | None
     max_episode_steps: StepLimit
     deals: Chosen
+    observation: Observation
     information: Information
     reward: RewardName
     on_invalid: OnInvalid
@@ -37,27 +43,10 @@ class CommonArguments(TypedDict, total=False):
     render_size: tuple[int, int]
 
 
-class MaskArguments(CommonArguments, total=False):
-    """Arguments of environments with masks in their infos."""
+class GameArguments(CommonArguments, total=False):
+    """Arguments of the Gymnasium environments, which have masks in their infos."""
 
     mask_dtype: MaskDtype
-
-
-class HouseRules(TypedDict, total=False):
-    """Arguments of environments with one game: rules that replace those of the variant; the observation."""
-
-    build: Build | None
-    spaces: Spaces | None
-    moves: Moves | None
-    observation: Observation
-
-
-class GameArguments(MaskArguments, HouseRules, total=False):
-    """Arguments of the Gymnasium environments with one game."""
-
-
-class VecEnvArguments(CommonArguments, HouseRules, total=False):
-    """Arguments of the Stable-Baselines3 environment."""
 
 
 _SETTINGS: Final = ("observation", "information", "reward", "on_invalid", "stall_limit")
@@ -76,13 +65,13 @@ class Arguments(NamedTuple):
     render_mode: str | None
     render_size: tuple[int, int]
 
-    def spec(self, variant: str | Variant | dict[str, Any]) -> GameSpec:
+    def spec(self, game: Game) -> GameSpec:
         """The specification of a game with these rules and settings."""
-        game = resolve_variant(variant, **self.rules)
+        variant = resolve_variant(game, **self.rules)
         limit = self.max_episode_steps
         if isinstance(limit, str) and limit == REGISTERED:
-            limit = step_limit(game)
-        return GameSpec(game, Settings(**self.settings, max_episode_steps=limit))
+            limit = step_limit(variant)
+        return GameSpec(variant, Settings(**self.settings, max_episode_steps=limit))
 
     def chosen(self, *games: GameSpec) -> npt.NDArray[np.int64]:
         """The deals that an environment of these games draws from, as
@@ -90,13 +79,29 @@ class Arguments(NamedTuple):
         """
         return chosen_deals(self.deals, [game.variant for game in games])
 
-    def batch(self, variant: str | Variant | dict[str, Any], size: int) -> Batch:
-        """A batch of ``size`` games with these rules and settings, drawn from these deals."""
-        game = self.spec(variant)
-        return Batch(game, size, chosen=self.chosen(game))
+    def batch(self, games: Games | Batch, size: int) -> Batch:
+        """A batch of ``size`` games with these rules and settings, drawn from these deals; a Batch itself.
+
+        Raises
+        ------
+        ValueError
+            If there are house rules or an observation for several games.
+        """
+        if isinstance(games, Batch):
+            return games
+        if isinstance(games, (Variant, dict)) or (isinstance(games, str) and games not in SPLITS):
+            spec = self.spec(games)
+            return Batch(spec, size, chosen=self.chosen(spec))
+        for name, value in {**self.rules, "observation": self.settings.get("observation")}.items():
+            if value not in (None, "cards"):
+                raise ValueError(
+                    f"{name} {shown(value)} is an argument of one game, not allowed with several"
+                )
+        specs = list(map(self.spec, read_games(games)))
+        return Batch(specs, size, chosen=self.chosen(*specs))
 
 
-def check_arguments(given: Mapping[str, Any], declared: Any) -> Arguments:
+def check_arguments(given: Mapping[str, Any], declared: Any = CommonArguments) -> Arguments:
     """Check the arguments that an environment was given by name.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The Gymnasium environment of one game."""
+"""The Gymnasium environment: one game at a time, of one variant or of several."""
 
 import copy
 from typing import Any
@@ -10,88 +10,116 @@ from gymnasium.spaces import Box, Discrete
 from typing_extensions import Unpack
 
 from solitaire_env import notation
-from solitaire_env.arguments import Arguments, GameArguments, MaskDtype, check_arguments
-from solitaire_env.core.batch import Batch, IllegalActionError, Start
+from solitaire_env.arguments import GameArguments, MaskDtype, check_arguments
+from solitaire_env.core.batch import Batch, Group, IllegalActionError, Start
 from solitaire_env.core.deals import Deal, check_deal
-from solitaire_env.core.family import FamilyBatch
 from solitaire_env.core.layout import action_number
 from solitaire_env.core.observations import cards_high
 from solitaire_env.core.position import Position, read_row
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.core.variant import Variant
+from solitaire_env.family import Games
+from solitaire_env.registration import resolve_variant
 from solitaire_env.render import RENDER_FPS, RENDER_MODES, LastMove, last_move, render, render_png
 from solitaire_env.util.arguments import check_count
 from solitaire_env.util.messages import shown
 
-Games = Batch | FamilyBatch
-"""Games of one variant, or of several."""
+_ROW_0 = np.zeros(1, dtype=np.int64)
+
+_STARTS = ("deal", "position", "state")
+"""Reset options that cannot be combined."""
 
 
-def observation_space(spec: GameSpec) -> Box:
-    """The space of one game's observation, 1-D."""
-    if spec.settings.observation == "cards":
-        high = cards_high(spec.variant, spec.settings.information)
-        return Box(low=np.zeros_like(high), high=high, dtype=np.int8)
-    return Box(low=0.0, high=1.0, shape=(spec.observation_size,), dtype=np.float32)
-
-
-def spaces_of(batch: Games) -> tuple[Box, Discrete]:
-    """The spaces of one game's observation and actions."""
-    if isinstance(batch, Batch):
-        return observation_space(batch.spec), Discrete(batch.num_actions)
-    high = batch.layout.high
+def spaces_of(batch: Batch) -> tuple[Box, Discrete]:
+    """The spaces of one game's observation (1-D) and actions."""
+    if batch.settings.observation == "features":
+        seen = Box(low=0.0, high=1.0, shape=(batch.spec.observation_size,), dtype=np.float32)
+        return seen, Discrete(batch.num_actions)
+    high = batch.layout.high if batch.layout else cards_high(batch.variant, batch.settings.information)
     return Box(low=np.zeros_like(high), high=high, dtype=np.int8), Discrete(batch.num_actions)
 
 
-_ROW_0 = np.zeros(1, dtype=np.int64)
-
-RESET_OPTIONS = ("deal", "position", "state")
-
-
-def check_options(options: dict[str, Any] | None, allowed: tuple[str, ...] = RESET_OPTIONS) -> dict[str, Any]:
+def check_options(batch: Batch, options: dict[str, Any] | None, *more: str) -> dict[str, Any]:
     """A copy of reset's options; unknown and conflicting ones raise an error."""
     if options is not None and not isinstance(options, dict):
         raise TypeError(f"reset options are a {type(options).__name__}, allowed: a dict or None")
     options = dict(options or {})
+    allowed = (*(["variant"] if batch.layout else []), *_STARTS, *more)
     unknown = [option for option in options if option not in allowed]
     if unknown:
         raise ValueError(f"unknown reset options {shown(unknown)}, allowed: {', '.join(map(repr, allowed))}")
-    starts = [repr(option) for option in RESET_OPTIONS if option in options]
+    starts = [repr(option) for option in _STARTS if option in options]
     if len(starts) > 1:
         raise ValueError(f"reset options {' and '.join(starts)} cannot be combined")
     return options
 
 
-def read_start(batch: Batch, options: dict[str, Any]) -> Start | None:
-    """The start of a game of the batch from reset's checked options."""
-    if "position" in options:
-        position = notation.read_position(options["position"], batch.variant)
-        batch.check_position(position)
-        return position
+def read_start(batch: Batch, options: dict[str, Any]) -> tuple[int | None, Start | None]:
+    """From reset's checked options, the index of a game's variant, None for any, and its start."""
+    variants = [group.variant for group in batch.groups]
+    number = None if batch.layout else 0
+    if "variant" in options:
+        variant = resolve_variant(options["variant"])
+        if variant not in variants:
+            other = " with other rules" if variant.name in {v.name for v in variants} else ""
+            raise ValueError(f"reset option 'variant' is {variant.name!r}{other}, allowed: {batch.names}")
+        number = variants.index(variant)
+    start: Start | None = None
+    found = number
     if "state" in options:
-        batch.check_state(options["state"])
-        state: dict[str, Any] = options["state"]
-        return state
-    return check_deal(batch.variant, options["deal"]) if "deal" in options else None
+        start = options["state"]
+        found = batch.check_state(start)
+    elif "position" in options:
+        text = options["position"]
+        named = (v for v in variants if isinstance(text, str) and f"variant: {v.name}\n" in text)
+        start = notation.read_position(text, next(named, variants[0]) if number is None else variants[number])
+        found = batch.check_position(start)
+    elif "deal" in options:
+        start = check_deal(variants[number or 0], options["deal"])
+    if number is not None and found is not None and number != found:
+        raise ValueError(
+            f"reset option 'variant' is {variants[number].name!r}, allowed with this start: "
+            f"{variants[found].name!r}"
+        )
+    return found, start
 
 
-class WithGames:
-    """Rules and settings of the game that is played; in an environment of many games, of the current one."""
+def need_start(batch: Batch) -> None:
+    """Raise an error before the first reset."""
+    if not batch.started:
+        raise gym.error.ResetNeeded("no game has started: call reset() first")
 
-    batch: Any
-    """The games: a Batch, in environments of many games a FamilyBatch."""
-    row = 0
-    _started = False
 
-    def _need_start(self) -> None:
-        """Raise an error before the first reset."""
-        if not self._started:
-            raise gym.error.ResetNeeded("no game has started: call reset() first")
+def picture(env: Any, row: int, last: LastMove | None = None) -> Any:
+    """The board of a row of an environment in its render mode."""
+    need_start(env.batch)
+    return render(env.render_mode, env.batch.visible(row), last, env.batch.deal_of(row), env.render_size)
+
+
+class BatchRow:
+    """One game of a batch, with the methods that all environments have in common.
+
+    Parameters
+    ----------
+    batch
+        The games.
+    row
+        The row of the game.
+    mask_dtype
+        Type of the mask in the infos.
+    """
+
+    def __init__(self, batch: Batch, row: int, mask_dtype: MaskDtype = "int8") -> None:
+        self.batch = batch
+        self.row = row
+        self.mask_dtype: MaskDtype = mask_dtype
+        """Type of the mask in the infos."""
+        self._mask_type = np.dtype(mask_dtype)
 
     @property
     def game(self) -> GameSpec:
         """The game that is played."""
-        return self.batch.game_of(self.row).spec
+        return self.batch.group_of(self.row).spec
 
     @property
     def variant(self) -> Variant:
@@ -102,32 +130,6 @@ class WithGames:
     def settings(self) -> Settings:
         """Observation, rewards and limits of an episode."""
         return self.game.settings
-
-
-class BatchRow(WithGames):
-    """One game of a batch, with the methods that all environments have in common.
-
-    Parameters
-    ----------
-    batch
-        The games.
-    row
-        The row of the game.
-    started
-        Whether games have been dealt; before, methods that need one raise ``gymnasium.error.ResetNeeded``.
-    mask_dtype
-        Type of the mask in the infos.
-    """
-
-    def __init__(
-        self, batch: Games, row: int, *, started: bool = True, mask_dtype: MaskDtype = "int8"
-    ) -> None:
-        self.batch = batch
-        self.row = row
-        self.mask_dtype: MaskDtype = mask_dtype
-        """Type of the mask in the infos."""
-        self._mask_type = np.dtype(mask_dtype)
-        self._started = started
 
     def _observation(self) -> npt.NDArray[Any]:
         observation: npt.NDArray[Any] = self.batch.observations()[self.row].copy()
@@ -140,20 +142,23 @@ class BatchRow(WithGames):
         environments would turn NumPy's bool scalars into arrays of objects.
         """
         batch, row = self.batch, self.row
-        return {
-            "action_mask": batch.state.mask[row].astype(self._mask_type),
+        info = {
+            "action_mask": batch.mask[row].astype(self._mask_type),
             "deal": batch.deal_numbers[row],
             "invalid_action": np.array(batch.events.invalid[row], dtype=np.bool_),
             "is_success": np.array(batch.won[row]),
-            "cards_home": batch.state.home[row],
+            "cards_home": batch.home[row],
         }
+        if batch.layout is not None:
+            info["variant"] = self.variant.name
+        return info
 
     # ---------------------------------------------------------------------------------- actions
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The legal actions, bool ``[n]``; the name is that of sb3-contrib."""
-        self._need_start()
-        mask: npt.NDArray[np.bool_] = self.batch.state.mask[self.row].astype(np.bool_)
+        need_start(self.batch)
+        mask: npt.NDArray[np.bool_] = self.batch.mask[self.row].astype(np.bool_)
         return mask
 
     def action_text(self, action: int) -> str:
@@ -176,43 +181,41 @@ class BatchRow(WithGames):
 
     def legal_actions(self) -> list[int]:
         """The legal actions; none if the game is finished, although its mask is all ones."""
-        self._need_start()
-        if self.batch.state.status[self.row]:
+        need_start(self.batch)
+        if self.batch.status[self.row]:
             return []
-        legal: list[int] = np.flatnonzero(self.batch.state.mask[self.row]).tolist()
+        legal: list[int] = np.flatnonzero(self.batch.mask[self.row]).tolist()
         return legal
 
     def expand(self, action: int) -> list[int]:
         """A legal supermove as actions of the same game with single cards only (``moves="one card"``)."""
-        game, number = self._legal(action)
-        return game.expand(self.row, number)
+        _, number = self._legal(action)
+        return self.batch.expand(self.row, number)
 
-    def _legal(self, action: int) -> tuple[Batch, int]:
+    def _legal(self, action: int) -> tuple[Group, int]:
         """The game, and its own number of a legal action; an illegal one raises an error."""
-        self._need_start()
-        asked = action_number(action)
-        text = self.batch.action_text(asked)
-        game, number = self.batch.game_of(self.row), self.batch.find_action(self.row, asked)
-        if number is None:
-            raise IllegalActionError(f"illegal action {text}: {game.variant.name} has no such move")
-        if game.state.status[self.row]:
+        need_start(self.batch)
+        batch, row, number = self.batch, self.row, action_number(action)
+        batch.action_text(number)  # raises an error for a number outside the space
+        own = batch.own_action(row, number)
+        if own is not None and batch.status[row]:
             raise IllegalActionError("the game is finished: no action is legal")
-        if not game.state.mask[self.row, number]:
-            raise IllegalActionError(game.explain_illegal(self.row, number))
-        return game, number
+        if own is None or not batch.mask[row, number]:
+            raise IllegalActionError(batch.explain_illegal(row, number))
+        return batch.group_of(row), own
 
     # --------------------------------------------------------------------------------- position
 
     def position(self, hidden: bool = False) -> str:
         """The position text, in full; with ``hidden=True`` as the player sees it."""
-        self._need_start()
+        need_start(self.batch)
         position = self.batch.position(self.row)
         return notation.format_position(position.hidden() if hidden else position)
 
     @property
     def deal(self) -> Deal | None:
         """The deal of the game: a number, the name of another program's deal, or None after a position."""
-        self._need_start()
+        need_start(self.batch)
         return self.batch.deal_of(self.row)
 
     @property
@@ -230,46 +233,13 @@ class BatchRow(WithGames):
 
     def get_state(self) -> dict[str, Any]:
         """The complete state of the game, including random state, as plain data (JSON-able)."""
-        self._need_start()
+        need_start(self.batch)
         return self.batch.get_state(self.row)
 
     def set_state(self, state: dict[str, Any]) -> tuple[npt.NDArray[Any], dict[str, Any]]:
         """Restore a state of :meth:`get_state`; return its observation and info."""
         self.batch.set_state(self.row, state)
         return self._observation(), self._info()
-
-
-class ManyGames(WithGames):
-    """What environments of many games have in common."""
-
-    num_envs: int
-    render_mode: str | None
-    render_size: tuple[int, int]
-    mask_dtype: MaskDtype = "int8"
-
-    def __repr__(self) -> str:
-        """The game, and the number of games."""
-        return f"{type(self).__name__}({self.variant.name!r}, num_envs={self.num_envs})"
-
-    def action_masks(self) -> npt.NDArray[np.bool_]:
-        """The current legal actions, bool ``[num_envs, actions]``, under the name that sb3-contrib expects.
-
-        All actions of an ended game are marked, so that a policy can choose one, which is ignored.
-        """
-        self._need_start()
-        mask: npt.NDArray[np.bool_] = self.batch.state.mask.astype(np.bool_)
-        return mask
-
-    def _game(self, row: int) -> BatchRow:
-        """One of the games."""
-        row = self.batch.check_row(row)
-        return BatchRow(self.batch, row, started=self._started, mask_dtype=self.mask_dtype)
-
-    def _picture(self, row: int) -> Any:
-        """The board of a game in the render mode."""
-        self._need_start()
-        mode, batch = str(self.render_mode), self.batch
-        return render(mode, batch.visible(row), deal=batch.deal_of(row), size=self.render_size)
 
 
 class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
@@ -297,6 +267,13 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
     argument ``deals`` names. ``info["deal"]`` is the deal number, int64, and -1 for a game that did not start
     from one; :attr:`deal` names other deals too.
 
+    ## Several Games
+    An environment of several games chooses one at random at each reset; ``reset(options={"variant": name})``
+    names it, and ``info["variant"]`` is its name. ``variant``, ``game`` and ``settings`` are those of the
+    current game. All games have one action space, in which the same text is the same number, and one
+    ``cards`` observation: each part is as large as the largest game needs it, and the rules of the game
+    follow as numbers (:data:`~solitaire_env.core.family.RULE_FIELDS`).
+
     ## Rewards
     ``progress``: cards gone home in this step / cards that were not home at the deal. ``win``: 1 at the win.
     ``progress+win``: both.
@@ -309,11 +286,12 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
     cards home. All infos are NumPy arrays or scalars, so each has a dtype.
 
     ## Arguments
-    variant
-        A game's id or name, a :class:`Variant`, or its fields as a dict.
+    games
+        A game: its id or name, a :class:`Variant`, or its fields as a dict. Or several games: ``"train"``,
+        ``"test"`` or ``"all"`` (:data:`~solitaire_env.family.SPLITS`), or a list.
     build, spaces, moves
-        House rules as values of the variant's fields. ``moves="supermove"`` lets a one-card game carry a
-        sequence over spaces as one action; :meth:`expand` returns its single moves.
+        House rules of one game, as values of the variant's fields. ``moves="supermove"`` lets a one-card game
+        carry a sequence over spaces as one action; :meth:`expand` returns its single moves.
     deals
         The deals that resets draw from, all with the same probability: the name of a split
         (:data:`~solitaire_env.splits.SPLITS`), such as ``"train-1k"``; a text, such as
@@ -337,7 +315,7 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         Width and height of the picture in pixels.
     max_episode_steps
         Step limit: a number, ``"registered"`` for that of the game's id, or None (default) for no limit.
-        ``gym.make`` and ``gym.make_vec`` add the registered one.
+        ``gym.make`` and ``gym.make_vec`` add the registered one, and for several games that of the longest.
 
     ## Version History
     Every game has its own version, :attr:`Variant.version`. All are v0, the first one.
@@ -345,21 +323,12 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
 
-    _reset_options: tuple[str, ...] = RESET_OPTIONS
-
-    def __init__(
-        self,
-        variant: str | Variant | dict[str, Any] = "forty-thieves",
-        **arguments: Unpack[GameArguments],
-    ) -> None:
+    def __init__(self, games: Games = "forty-thieves", **arguments: Unpack[GameArguments]) -> None:
         checked = check_arguments(arguments, GameArguments)
-        self._set_up(checked.batch(variant, 1), checked)
-
-    def _set_up(self, batch: Games, arguments: Arguments) -> None:
-        super().__init__(batch, 0, started=False, mask_dtype=arguments.mask_dtype)
-        self.render_mode, self.render_size = arguments.render_mode, arguments.render_size
-        self.observation_space, self.action_space = spaces_of(batch)
-        self._num_actions = batch.num_actions
+        super().__init__(checked.batch(games, 1), 0, checked.mask_dtype)
+        self.render_mode, self.render_size = checked.render_mode, checked.render_size
+        self.observation_space, self.action_space = spaces_of(self.batch)
+        self._num_actions = self.batch.num_actions
         self._last: LastMove | None = None
 
     # ------------------------------------------------------------------------------- Gymnasium
@@ -368,18 +337,17 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
         """Start a new game: see the class for ``options``."""
-        start = self._read_start(check_options(options, self._reset_options))
+        number, start = read_start(self.batch, check_options(self.batch, options))
         super().reset(seed=seed)
-        if seed is not None or not self._started:
+        if seed is not None or not self.batch.started:
             self.batch.seed_streams(_ROW_0, [self.np_random])
-        self.batch.begin(_ROW_0, [start])
-        self._started = True
+        self.batch.begin(_ROW_0, [start], [number])
         self._last = None
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
         """Play one action: a whole number of the action space; NumPy and torch scalars are allowed."""
-        self._need_start()
+        need_start(self.batch)
         number = action_number(action)
         batch = self.batch
         if not 0 <= number < self._num_actions:
@@ -395,10 +363,6 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
             self._info(),
         )
 
-    def _read_start(self, options: dict[str, Any]) -> Any:
-        """The start of a game from reset's checked options."""
-        return read_start(self.batch, options)
-
     def render(self) -> Any:
         """The board in the render mode: text or pixels."""
         if self.render_mode is None:
@@ -406,24 +370,22 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
                 "render() without a render_mode: pass one to gym.make, such as render_mode='ansi'"
             )
             return None
-        self._need_start()
-        deal = self.batch.deal_of(0)
-        return render(self.render_mode, self.batch.visible(0), self._last, deal, self.render_size)
+        return picture(self, 0, self._last)
 
     def _describe_move(self, action: int) -> LastMove | None:
         """The description of an action that is about to be played; None if the game does not have it."""
-        number = self.batch.find_action(0, action)
-        game = self.batch.game_of(0)
+        number = self.batch.own_action(0, action)
+        game = self.batch.group_of(0)
         return None if number is None else last_move(game.variant, game.state, 0, number)
 
     def __repr__(self) -> str:
         """The game, and its position as the player sees it."""
         name = f"{type(self).__name__}({self.variant.name!r})"
-        return f"{name}\n{notation.format_position(self.batch.visible(0))}" if self._started else name
+        return f"{name}\n{notation.format_position(self.batch.visible(0))}" if self.batch.started else name
 
     def _repr_png_(self) -> bytes | None:
         """The board, for a notebook; None before the first reset, and without Pillow."""
-        if not self._started:
+        if not self.batch.started:
             return None
         return render_png(self.batch.visible(0), self._last, self.batch.deal_of(0))
 
@@ -432,7 +394,6 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
     def set_state(self, state: dict[str, Any]) -> tuple[npt.NDArray[Any], dict[str, Any]]:
         """Restore a state of :meth:`get_state`; return its observation and info."""
         restored = super().set_state(state)
-        self._started = True
         self._last = None
         return restored
 
@@ -453,7 +414,7 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         seed
             A whole number from 0.
         """
-        self._need_start()
+        need_start(self.batch)
         seeds = np.array([check_count("seed", seed)], dtype=np.uint64)
         world = self.clone()
         world.batch.resample(_ROW_0, seeds)

@@ -15,9 +15,12 @@ from solitaire_env.variants import VARIANTS, add_variant, get_variant, known_var
 
 NAMESPACE: Final = "Solitaire"
 
+ENTRY_POINT: Final = "solitaire_env.env:SolitaireEnv"
+VECTOR_ENTRY_POINT: Final = "solitaire_env.vector:SolitaireVectorEnv"
+
 FAMILY_ID: Final = f"{NAMESPACE}/Family-v0"
-"""The environment that plays many games: :mod:`solitaire_env.family`. It gets a new version when one of them
-does."""
+"""The environment that plays many games, see :mod:`solitaire_env.family`. It gets a new version when one of
+them does."""
 
 STEPS_PER_CARD: Final = 32
 """The step limit of a variant is this times its cards. Winning lines in single moves take at most 8 steps per
@@ -124,11 +127,11 @@ def spec_arguments(variant: Variant) -> dict[str, Any]:
     """The arguments of ``gym.register``, or of an ``EnvSpec``, for a variant."""
     return {
         "id": env_id(variant),
-        "entry_point": "solitaire_env.env:SolitaireEnv",
-        "vector_entry_point": "solitaire_env.vector:SolitaireVectorEnv",
+        "entry_point": ENTRY_POINT,
+        "vector_entry_point": VECTOR_ENTRY_POINT,
         "max_episode_steps": step_limit(variant),
         # Plain data: worker processes make the environment without this registration.
-        "kwargs": {"variant": variant.name if variant in VARIANTS else variant_to_dict(variant)},
+        "kwargs": {"games": variant.name if variant in VARIANTS else variant_to_dict(variant)},
     }
 
 
@@ -152,7 +155,8 @@ def register_all() -> None:
     if FAMILY_ID not in gym.registry:
         gym.register(
             id=FAMILY_ID,
-            entry_point="solitaire_env.family:FamilyEnv",
-            vector_entry_point="solitaire_env.family:FamilyVectorEnv",
+            entry_point=ENTRY_POINT,
+            vector_entry_point=VECTOR_ENTRY_POINT,
             max_episode_steps=max(map(step_limit, VARIANTS)),
+            kwargs={"games": "train"},
         )

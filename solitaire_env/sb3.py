@@ -6,20 +6,14 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Box, Discrete
 from gymnasium.utils import seeding
 from typing_extensions import Unpack
 
-from solitaire_env.arguments import Arguments, VecEnvArguments, check_arguments
-from solitaire_env.core.variant import Variant
-from solitaire_env.env import (
-    BatchRow,
-    Games,
-    ManyGames,
-    check_options,
-    observation_space,
-    read_start,
-)
+from solitaire_env.arguments import CommonArguments, check_arguments
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.env import BatchRow, check_options, need_start, picture, read_start, spaces_of
+from solitaire_env.family import Games
 from solitaire_env.render import RENDER_FPS, RENDER_MODES
 from solitaire_env.util.arguments import check_count, check_kind
 from solitaire_env.util.numbers import whole_number
@@ -34,7 +28,7 @@ METHODS: Final = tuple(
     name for name, value in vars(BatchRow).items() if callable(value) and not name.startswith("_")
 )
 """Methods of single environments that ``env_method`` calls."""
-_ATTRIBUTES: Final = (*METHODS, "deal", "observation_layout")
+_ATTRIBUTES: Final = tuple(name for name in vars(BatchRow) if not name.startswith("_"))
 """Attributes of single environments that ``get_attr`` returns."""
 
 
@@ -48,11 +42,12 @@ class Played(NamedTuple):
     """Terminated, truncated or both."""
 
 
-class SolitaireVecEnv(ManyGames, VecEnv):
-    """``num_envs`` games of one variant for SB3 and sb3-contrib; replaces ``DummyVecEnv``.
+class SolitaireVecEnv(VecEnv):
+    """``num_envs`` games for SB3 and sb3-contrib; replaces ``DummyVecEnv``.
 
     Takes every argument of :class:`~solitaire_env.env.SolitaireEnv` except ``mask_dtype``, and ``num_envs``,
-    the number of games, after the variant.
+    the number of games that are played at a time. ``games`` may also be a
+    :class:`~solitaire_env.core.batch.Batch`, which has all other arguments but those of rendering.
 
     ``env_method`` calls the methods of single environments, except ``reset``, ``step`` and ``close``;
     ``env_method("action_masks")`` returns views of one buffer. Finished games restart in the same step, with
@@ -63,34 +58,37 @@ class SolitaireVecEnv(ManyGames, VecEnv):
 
     def __init__(
         self,
-        variant: str | Variant | dict[str, Any] = "forty-thieves",
+        games: Games | Batch = "forty-thieves",
         num_envs: int = 1,
-        **arguments: Unpack[VecEnvArguments],
+        **arguments: Unpack[CommonArguments],
     ) -> None:
-        checked = check_arguments(arguments, VecEnvArguments)
-        batch = checked.batch(variant, num_envs)
-        self._set_up(batch, observation_space(batch.spec), checked)
-
-    def _set_up(self, batch: Games, space: Box, arguments: Arguments) -> None:
-        self.batch = batch
-        self.render_mode, self.render_size = arguments.render_mode, arguments.render_size
+        checked = check_arguments(arguments, CommonArguments)
+        batch = self.batch = checked.batch(games, num_envs)
+        self.render_mode, self.render_size = checked.render_mode, checked.render_size
         self.metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
-        size = batch.size
-        self._rows = np.arange(size, dtype=np.int64)
-        self._actions = np.zeros(size, dtype=np.int64)
-        self._returns = np.zeros(size, dtype=np.float64)
-        self._began = np.zeros(size, dtype=np.float64)
-        super().__init__(size, space, Discrete(batch.num_actions))
+        self._rows = np.arange(batch.size, dtype=np.int64)
+        self._actions = np.zeros(batch.size, dtype=np.int64)
+        self._returns = np.zeros(batch.size, dtype=np.float64)
+        self._began = np.zeros(batch.size, dtype=np.float64)
+        super().__init__(batch.size, *spaces_of(batch))
+
+    def __repr__(self) -> str:
+        """What is played, and the number of games."""
+        return f"{type(self).__name__}({self.batch.title}, num_envs={self.num_envs})"
+
+    @property
+    def game(self) -> GameSpec:
+        """The game, of an environment of one variant."""
+        return self.batch.spec
 
     def reset(self) -> VecEnvObs:
         """Start new games in all rows, as set by :meth:`seed` and :meth:`set_options`."""
         batch = self.batch
-        starts = [read_start(batch, check_options(options)) for options in self._options]
+        read = [read_start(batch, check_options(batch, options)) for options in self._options]
         for row, seed in enumerate(self._seeds):
-            if seed is not None or not self._started:
+            if seed is not None or not batch.started:
                 batch.seed_streams(self._rows[row : row + 1], [seeding.np_random(seed)[0]])
-        batch.begin(self._rows, starts)
-        self._started = True
+        batch.begin(self._rows, [start for _, start in read], [number for number, _ in read])
         self._reset_seeds()
         self._reset_options()
         self._returns[:] = 0.0
@@ -115,7 +113,7 @@ class SolitaireVecEnv(ManyGames, VecEnv):
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
         """Store the actions, int ``[num_envs]``."""
-        self._need_start()
+        need_start(self.batch)
         self._actions[:] = self.batch.read_actions(actions, self.batch.everyone)
 
     def step_wait(self) -> VecEnvStepReturn:
@@ -150,7 +148,7 @@ class SolitaireVecEnv(ManyGames, VecEnv):
         observations = batch.observations()
         now = time.perf_counter()
         for row in rows.tolist():
-            home = int(batch.state.home[row])
+            home = int(batch.home[row])
             infos[row].update(
                 {
                     "terminal_observation": observations[row].copy(),
@@ -174,17 +172,26 @@ class SolitaireVecEnv(ManyGames, VecEnv):
     def get_images(self) -> Sequence[npt.NDArray[np.uint8] | None]:
         """The boards as pixels, uint8 ``[height, width, 3]`` each; None in other render modes."""
         pictures = self.render_mode == "rgb_array"
-        return [self._picture(row) if pictures else None for row in range(self.num_envs)]
+        return [picture(self, row) if pictures else None for row in range(self.num_envs)]
 
     def render(self, mode: str | None = None) -> Any:
         """All boards in the render mode: as one text, or tiled in one picture, uint8 ``[h, w, 3]``."""
         if self.render_mode is None:
             return None
         if self.render_mode == "ansi":
-            return "\n\n".join(map(self._picture, range(self.num_envs)))
+            return "\n\n".join(picture(self, row) for row in range(self.num_envs))
         return super().render(mode)
 
     # ------------------------------------------------------------ methods for single games in SB3
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """The current legal actions, bool ``[num_envs, actions]``."""
+        need_start(self.batch)
+        return self.batch.mask.astype(np.bool_)
+
+    def _game(self, row: int) -> BatchRow:
+        """One of the games."""
+        return BatchRow(self.batch, row)
 
     def env_method(
         self, method_name: str, *args: Any, indices: VecEnvIndices = None, **kwargs: Any
@@ -197,7 +204,7 @@ class SolitaireVecEnv(ManyGames, VecEnv):
         if method_name not in METHODS:
             raise AttributeError(f"no method {method_name!r} on single games, allowed: {', '.join(METHODS)}")
         if method_name == "set_state":
-            self._need_start()
+            need_start(self.batch)
         return [getattr(self._game(row), method_name)(*args, **kwargs) for row in rows]
 
     def _get_indices(self, indices: VecEnvIndices) -> list[int]:

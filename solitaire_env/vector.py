@@ -1,4 +1,4 @@
-"""The native vector environment: many games of one variant in one compiled step."""
+"""The native vector environment: many games in one compiled step."""
 
 from typing import Any, Final, Literal, NamedTuple
 
@@ -10,19 +10,13 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from typing_extensions import Unpack
 
-from solitaire_env.arguments import Arguments, GameArguments, check_arguments
-from solitaire_env.core.batch import Start
+from solitaire_env.arguments import GameArguments, MaskDtype, check_arguments
+from solitaire_env.core.batch import Batch, Start
 from solitaire_env.core.deals import Deal
 from solitaire_env.core.layout import PLAY
-from solitaire_env.core.variant import Variant
-from solitaire_env.env import (
-    RESET_OPTIONS,
-    Games,
-    ManyGames,
-    check_options,
-    read_start,
-    spaces_of,
-)
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.env import BatchRow, check_options, need_start, picture, read_start, spaces_of
+from solitaire_env.family import Games
 from solitaire_env.render import RENDER_FPS, RENDER_MODES
 from solitaire_env.util.arguments import check_choice, check_count, check_flag
 from solitaire_env.util.lazy import cached_property
@@ -61,13 +55,13 @@ def read_only(array: Array) -> Array:
 AutoresetName = Literal["NextStep", "SameStep", "Disabled"]
 
 
-class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
-    """``num_envs`` games of one variant; row ``i`` plays like a single environment.
+class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
+    """``num_envs`` games; row ``i`` plays like a single environment.
 
     Takes every argument of :class:`~solitaire_env.env.SolitaireEnv`, and:
 
     num_envs
-        Number of games, after the variant.
+        Number of games played at a time.
     autoreset_mode
         ``"NextStep"`` (default): the step after the end of a game ignores its action and deals the next game;
         ``"SameStep"``: the step that ends a game also deals the next; ``"Disabled"``: reset ended games with
@@ -107,11 +101,10 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
     """
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
-    _reset_options: tuple[str, ...] = RESET_OPTIONS
 
     def __init__(
         self,
-        variant: str | Variant | dict[str, Any] = "forty-thieves",
+        games: Games = "forty-thieves",
         num_envs: int = 1,
         *,
         autoreset_mode: AutoresetName | AutoresetMode = AutoresetMode.NEXT_STEP,
@@ -119,19 +112,11 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
         **arguments: Unpack[GameArguments],
     ) -> None:
         checked = check_arguments(arguments, GameArguments)
-        self._set_up(checked.batch(variant, num_envs), checked, autoreset_mode, copy)
-
-    def _set_up(
-        self,
-        batch: Games,
-        arguments: Arguments,
-        autoreset_mode: AutoresetName | AutoresetMode,
-        copy: bool,
-    ) -> None:
+        batch: Batch = checked.batch(games, num_envs)
         self.batch = batch
         self.num_envs = batch.size
-        self.render_mode, self.render_size = arguments.render_mode, arguments.render_size
-        self.mask_dtype = arguments.mask_dtype
+        self.render_mode, self.render_size = checked.render_mode, checked.render_size
+        self.mask_dtype: MaskDtype = checked.mask_dtype
         if not isinstance(autoreset_mode, AutoresetMode):
             check_choice("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
         self.autoreset_mode = AutoresetMode(autoreset_mode)
@@ -143,6 +128,16 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
         # What the next step does to each game: a finished game is dealt again, or must be reset first.
         self._todo = np.full(self.num_envs, PLAY, dtype=np.int8)
         self._some_ended = False
+        self._names = np.array([group.variant.name for group in batch.groups], dtype=object)
+
+    def __repr__(self) -> str:
+        """What is played, and the number of games."""
+        return f"{type(self).__name__}({self.batch.title}, num_envs={self.num_envs})"
+
+    @property
+    def game(self) -> GameSpec:
+        """The game, of an environment of one variant."""
+        return self.batch.spec
 
     # ------------------------------------------------------------------------------- Gymnasium
 
@@ -154,26 +149,25 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
         Observations and infos of all games are returned. ``seed`` is a seed for each game, or a single
         number: then game ``i`` has ``seed + i``. The seed chooses the deals that no option names.
         """
-        options = check_options(options, (*self._reset_options, "reset_mask"))
-        mask = self._check_reset_mask(options.get("reset_mask"))
+        options = check_options(self.batch, options, "reset_mask")
+        mask = self._check_reset_mask(options.pop("reset_mask", None))
         rows = np.flatnonzero(mask)
         seeds = self._check_seeds(seed)
-        starts = self._read_starts(rows, options)
-        if not self._started and len(rows) < self.num_envs:
+        starts, played = self._read_starts(rows, options)
+        if not self.batch.started and len(rows) < self.num_envs:
             raise gym.error.ResetNeeded("the first reset() must be of all games, without a reset_mask")
-        if not self._started:
+        if not self.batch.started:
             self.batch.streams[:] = self.np_random.integers(2**64, size=self.num_envs, dtype=np.uint64)
         seeded = [row for row in rows.tolist() if seeds[row] is not None]
         generators = [seeding.np_random(seeds[row])[0] for row in seeded]
         self.batch.seed_streams(np.array(seeded, dtype=np.int64), generators)
-        self.batch.begin(rows, starts)
+        self.batch.begin(rows, starts, played)
         self._set_todo(rows, PLAY)
-        self._started = True
         return self._results()[0], self._infos(mask)
 
     def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Play one action in every game (int ``[num_envs]``); ``on_invalid`` decides about illegal ones."""
-        self._need_start()
+        need_start(self.batch)
         batch = self.batch
         if self.autoreset_mode is AutoresetMode.DISABLED and self._some_ended:
             rows = np.flatnonzero(self._todo != PLAY).tolist()
@@ -202,10 +196,22 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
                 "render() without a render_mode: pass one to gym.make_vec, such as render_mode='ansi'"
             )
             return None
-        self._need_start()
-        return tuple(map(self._picture, range(self.num_envs)))
+        need_start(self.batch)
+        return tuple(picture(self, row) for row in range(self.num_envs))
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """The current legal actions, bool ``[num_envs, actions]``, under the name that sb3-contrib expects.
+
+        All actions of an ended game are marked, so that a policy can choose one, which is ignored.
+        """
+        need_start(self.batch)
+        return self.batch.mask.astype(np.bool_)
 
     # -------------------------------------------------------------------------------- the games
+
+    def _game(self, row: int) -> BatchRow:
+        """One of the games."""
+        return BatchRow(self.batch, self.batch.check_row(row), self.mask_dtype)
 
     def position(self, row: int, hidden: bool = False) -> str:
         """Full position text of a game; with ``hidden=True`` as the player sees it."""
@@ -223,7 +229,7 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
         """Restore a state of :meth:`get_state` or of a single environment; return the observation and info
         of the game.
         """
-        self._need_start()
+        need_start(self.batch)
         game = self._game(row)
         restored = game.set_state(state)
         self._set_todo(game.row, PLAY)
@@ -236,7 +242,7 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
         times in ``sources``, but once in ``targets``; rows in both are read first. Observations and infos
         that were returned before do not change: the observations of the targets are now those of the sources.
         """
-        self._need_start()
+        need_start(self.batch)
         sources = self.batch.check_rows("sources", sources)
         targets = self.batch.check_rows("targets", targets)
         if len(sources) != len(targets):
@@ -252,7 +258,7 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
         For planners, after :meth:`copy_rows`: the games of ``rows[i]`` get the hidden cards that
         :meth:`SolitaireEnv.resample` deals with ``seed + i``. Observations and masks do not change.
         """
-        self._need_start()
+        need_start(self.batch)
         rows = self.batch.check_rows("rows", rows)
         self.batch.check_once("rows", rows)
         first = np.uint64(check_count("seed", seed))
@@ -269,7 +275,7 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
     def _views(self) -> _Views:
         batch = self.batch
         infos = (
-            batch.state.mask.view(self.mask_dtype),
+            batch.mask.view(self.mask_dtype),
             batch.events.invalid.view(np.bool_),
             batch.won,
             batch.cards_home,
@@ -298,7 +304,10 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
         if self.copy:
             infos = {key: view.copy() for key, view in infos.items()}
             mask = mask.copy()
-        return infos | dict.fromkeys(_MARKS, mask)
+        infos = infos | dict.fromkeys(_MARKS, mask)
+        if self.batch.layout is not None:
+            infos.update(variant=self._names[self.batch.played], _variant=mask)
+        return infos
 
     def _final(self) -> dict[str, Any]:
         """The last observations and infos of finished games, before new ones are dealt."""
@@ -339,20 +348,19 @@ class SolitaireVectorEnv(ManyGames, VectorEnv[Array, Array, Array]):
             )
         return [None if s is None else int(s) for s in given]
 
-    def _read_starts(self, rows: npt.NDArray[np.int64], options: dict[str, Any]) -> list[Start | None]:
-        """The starts of some rows; all are read before any game is changed."""
-        given = {name: options[name] for name in self._reset_options if name in options}
-        several = {name for name, value in given.items() if self._is_for_each(name, value)}
+    def _read_starts(
+        self, rows: npt.NDArray[np.int64], options: dict[str, Any]
+    ) -> tuple[list[Start | None], list[int | None]]:
+        """The starts of some rows, and the indices of their variants; all are read before a game changes."""
+        several = {name for name, value in options.items() if self._is_for_each(name, value)}
         if not several:
-            return [self._read_start(given) if given else None] * len(rows)
-        return [
-            self._read_start({name: v[row] if name in several else v for name, v in given.items()})
+            number, start = read_start(self.batch, options)
+            return [start] * len(rows), [number] * len(rows)
+        read = [
+            read_start(self.batch, {name: v[row] if name in several else v for name, v in options.items()})
             for row in rows.tolist()
         ]
-
-    def _read_start(self, options: dict[str, Any]) -> Any:
-        """The start of a game from reset's checked options."""
-        return read_start(self.batch, options)
+        return [start for _, start in read], [number for number, _ in read]
 
     def _is_for_each(self, name: str, value: Any) -> bool:
         """Whether the value of a reset option is a list with one value per game."""

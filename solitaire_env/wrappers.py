@@ -9,8 +9,8 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
-from solitaire_env.core.family import FamilyBatch
-from solitaire_env.env import Games, SolitaireEnv
+from solitaire_env.core.batch import Batch
+from solitaire_env.env import SolitaireEnv
 from solitaire_env.move_features.table import FamilyMoveTable, MoveTable, value_range
 from solitaire_env.util.arguments import check_choice
 from solitaire_env.vector import SolitaireVectorEnv, read_only
@@ -164,8 +164,7 @@ class VectorMoveFeatures(_VectorWrapper):
         self.observation_space = batch_space(self.single_observation_space, games.num_envs)
         self._copy = games.copy
         self._table = make_table(games.batch)
-        one_variant = np.zeros(games.num_envs, dtype=np.int64)
-        self._games = games.batch.games if isinstance(games.batch, FamilyBatch) else one_variant
+        self._played = games.batch.played
         self._same_step = games.autoreset_mode is AutoresetMode.SAME_STEP
 
     def _observations(self) -> Array:
@@ -181,7 +180,7 @@ class VectorMoveFeatures(_VectorWrapper):
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Play one action in every game."""
-        played = self._games.copy()
+        played = self._played.copy()
         _, rewards, terminated, truncated, infos = self.env.step(actions)
         if self._same_step and "final_obs" in infos:
             rows = np.flatnonzero(infos["_final_obs"])
@@ -191,12 +190,12 @@ class VectorMoveFeatures(_VectorWrapper):
         return self._observations(), rewards, terminated, truncated, infos
 
 
-def make_table(batch: Games) -> MoveTable | FamilyMoveTable:
+def make_table(batch: Batch) -> MoveTable | FamilyMoveTable:
     """The features of the moves of some games."""
-    return FamilyMoveTable(batch) if isinstance(batch, FamilyBatch) else MoveTable(batch)
+    return MoveTable(batch) if batch.layout is None else FamilyMoveTable(batch)
 
 
-def move_space(batch: Games) -> spaces.Box:
+def move_space(batch: Batch) -> spaces.Box:
     """The space of the features of each game's moves, float32 ``[actions, features]``.
 
     Raises
@@ -208,7 +207,6 @@ def move_space(batch: Games) -> spaces.Box:
         raise ValueError(
             f"observation is {batch.settings.observation!r}, allowed with move features: 'cards'"
         )
-    games = batch.batches if isinstance(batch, FamilyBatch) else [batch]
-    lows, highs = zip(*(value_range(game.rules) for game in games), strict=True)
+    lows, highs = zip(*(value_range(group.spec.rules) for group in batch.groups), strict=True)
     actions = (batch.num_actions, 1)
     return spaces.Box(np.tile(np.min(lows, 0), actions), np.tile(np.max(highs, 0), actions), dtype=np.float32)

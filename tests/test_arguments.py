@@ -24,7 +24,7 @@ from solitaire_env import (
 from solitaire_env.core import deals, perft
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.family import FamilyEnv, FamilyVectorEnv, read_games
+from solitaire_env.family import read_games
 from solitaire_env.loading import load_class
 from solitaire_env.render import render
 from solitaire_env.render.ansi import render_ansi
@@ -42,7 +42,7 @@ HOSTILE = [None, False, True, -1, 7, 2.5, math.nan, 10**5000, "", "x", b"x", [],
 GAME = variants.get_variant("freecell")
 ENV = SolitaireEnv(GAME)
 ENV.reset(seed=0)
-FAMILY = FamilyEnv([GAME])
+FAMILY = SolitaireEnv([GAME])
 FAMILY.reset(seed=0)
 ENVS = SolitaireVectorEnv(GAME, 2)
 ENVS.reset(seed=0)
@@ -87,7 +87,6 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], tuple[type, ...]]] = {
     "evaluate env": (lambda x: evaluate("random", x), ()),
     "load_policy game": (lambda x: load_policy("random", x), ()),
     "read_games": (read_games, ()),
-    "FamilyEnv": (FamilyEnv, ()),
     # a choice of names
     **{
         f"{make.__name__} {name}": (lambda x, make=make, name=name: make(**{name: x}), ())
@@ -105,13 +104,13 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], tuple[type, ...]]] = {
     "SolitaireEnv deals": (lambda x: SolitaireEnv(GAME, deals=x), NONE),
     "SolitaireVectorEnv deals": (lambda x: SolitaireVectorEnv(GAME, 2, deals=x), NONE),
     "SolitaireVecEnv deals": (lambda x: SolitaireVecEnv(GAME, 2, deals=x), NONE),
-    "FamilyEnv deals": (lambda x: FamilyEnv([GAME], deals=x), NONE),
+    "FamilyEnv deals": (lambda x: SolitaireEnv([GAME], deals=x), NONE),
     # a bool
     "copy": (lambda x: SolitaireVectorEnv(copy=x), FLAG),
-    "family copy": (lambda x: FamilyVectorEnv(games=[GAME], copy=x), FLAG),
+    "family copy": (lambda x: SolitaireVectorEnv(games=[GAME], copy=x), FLAG),
     # a count
     "num_envs": (lambda x: SolitaireVectorEnv(num_envs=x), COUNT),
-    "family max_episode_steps": (lambda x: FamilyEnv([GAME], max_episode_steps=x), (*NONE, *COUNT)),
+    "family max_episode_steps": (lambda x: SolitaireEnv([GAME], max_episode_steps=x), (*NONE, *COUNT)),
     "action_text number": (lambda x: notation.action_text(GAME, x), COUNT),
     "pile_name source": (lambda x: notation.pile_name(GAME, x), COUNT),
     "move_of row": (lambda x: notation.move_of(GAME, STATE, x, LEGAL), ()),
@@ -203,30 +202,23 @@ def test_options_of_another_number_of_games_are_refused(options: Any, refuses: R
     assert env.get_attr("deal")[0] == 3
 
 
-ENVIRONMENTS: dict[Any, Any] = {
-    SolitaireEnv: GAME,
-    SolitaireVectorEnv: GAME,
-    SolitaireVecEnv: GAME,
-    FamilyEnv: [GAME],
-    FamilyVectorEnv: [GAME],
-}
-"""Each with its first argument: a game, or a list of games."""
+@pytest.mark.parametrize("games", [GAME, [GAME]], ids=["one", "several"])
+@pytest.mark.parametrize("kind", [SolitaireEnv, SolitaireVectorEnv, SolitaireVecEnv])
+def test_environments_take_the_games_first_and_then_their_number(kind: Any, games: Any) -> None:
+    assert kind(games).batch.groups[0].variant == GAME
+    if kind is not SolitaireEnv:
+        assert kind(games, 3).num_envs == 3
 
 
-@pytest.mark.parametrize("kind", ENVIRONMENTS)
-def test_environments_take_the_game_first_and_then_the_number_of_games(kind: Any) -> None:
-    game = ENVIRONMENTS[kind]
-    assert kind(game).variant == GAME
-    if not issubclass(kind, SolitaireEnv):
-        assert (kind(game, 3).variant, kind(game, 3).num_envs) == (GAME, 3)
-
-
-@pytest.mark.parametrize("kind", ENVIRONMENTS)
-def test_environments_have_no_step_limit_unless_they_are_given_one(kind: Any, refuses: Refuses) -> None:
+@pytest.mark.parametrize("games", [GAME, [GAME]], ids=["one", "several"])
+@pytest.mark.parametrize("kind", [SolitaireEnv, SolitaireVectorEnv, SolitaireVecEnv])
+def test_environments_have_no_step_limit_unless_they_are_given_one(
+    kind: Any, games: Any, refuses: Refuses
+) -> None:
     """A number, or the registered one; other words and numbers raise an error."""
 
     def limit(**arguments: Any) -> Any:
-        return kind(ENVIRONMENTS[kind], **arguments).settings.max_episode_steps
+        return kind(games, **arguments).batch.settings.max_episode_steps
 
     assert limit() is limit(max_episode_steps=None) is None
     assert limit(max_episode_steps="registered") == 32 * 52

@@ -16,7 +16,6 @@ from gymnasium.vector import AutoresetMode
 
 from solitaire_env.core.deals import MAX_DEAL, RESERVED_DEALS
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.family import FamilyEnv, FamilyVectorEnv
 from solitaire_env.sb3 import SolitaireVecEnv
 from solitaire_env.splits import FINITE, MAX_CHOSEN, SPLITS, WINNABLE, chosen_deals, split_deals
 from solitaire_env.variants import get_variant
@@ -239,15 +238,15 @@ def test_copies_draw_the_same_later_deals(copied: Callable[[SolitaireEnv], Solit
 def test_copies_share_a_long_list() -> None:
     """A search makes many."""
     env = SolitaireEnv("busy-aces", deals="train-100k")
-    family = FamilyEnv(["klondike", "freecell"], deals="train-100k")
+    family = SolitaireEnv(["klondike", "freecell"], deals="train-100k")
     for each in (env, family):
         each.reset(seed=0)
         other = each.clone()
         assert other.batch.chosen is each.batch.chosen
         assert not np.shares_memory(other.batch.streams, each.batch.streams)
-    assert family.clone().batch.batches[1].deals.chosen is family.batch.chosen
+    assert family.clone().batch.groups[1].deals.chosen is family.batch.chosen
     one = other.batch
-    assert one.batches[0].streams is one.batches[1].streams is one.streams
+    assert one.groups[0].deals.streams is one.groups[1].deals.streams is one.streams
 
 
 def test_copied_rows_draw_the_same_later_deals() -> None:
@@ -264,18 +263,20 @@ def test_copied_rows_draw_the_same_later_deals() -> None:
 
 def test_all_games_of_a_family_draw_the_same_numbers(refuses: Refuses) -> None:
     games = ["klondike", "freecell", "busy-aces"]
-    env = FamilyEnv(games, deals=FEW)
+    env = SolitaireEnv(games, deals=FEW)
     dealt = Counter()
     for reset in range(200):
         _, info = env.reset(seed=0 if reset == 0 else None)
         dealt[info["variant"], int(info["deal"])] += 1
     assert len(dealt) == len(games) * len(FEW)
-    envs = FamilyVectorEnv(games, 4, deals=FEW)
-    rows = [FamilyEnv(games, deals=FEW).reset(seed=row)[1] for row in range(4)]
+    envs = SolitaireVectorEnv(games, 4, deals=FEW)
+    rows = [SolitaireEnv(games, deals=FEW).reset(seed=row)[1] for row in range(4)]
     _, info = envs.reset(seed=0)
     assert info["deal"].tolist() == [row["deal"] for row in rows]
-    refuses(lambda: FamilyEnv(games, deals="winnable"), "another set for each game", "train-1k, train-100k")
-    one = FamilyEnv(["freecell"], deals="winnable")
+    refuses(
+        lambda: SolitaireEnv(games, deals="winnable"), "another set for each game", "train-1k, train-100k"
+    )
+    one = SolitaireEnv(["freecell"], deals="winnable")
     assert len(one.batch.chosen) == len(split_deals("winnable", "freecell"))
 
 

@@ -13,12 +13,13 @@ from gymnasium.utils.env_checker import check_env
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.core.family import RULE_FIELDS
 from solitaire_env.core.layout import make_rules
-from solitaire_env.env import BatchRow, SolitaireEnv
+from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import draw
-from solitaire_env.family import SPLITS, TEST, TRAIN, FamilyEnv, FamilyVectorEnv, read_games
+from solitaire_env.family import SPLITS, TEST, TRAIN, read_games
 from solitaire_env.notation import parse_position
 from solitaire_env.registration import register_variant
 from solitaire_env.variants import VARIANTS, Variant, get_variant
+from solitaire_env.vector import SolitaireVectorEnv
 from solitaire_env.wrappers import MoveFeatures, VectorMoveFeatures
 
 ID = "Solitaire/Family-v0"
@@ -81,7 +82,7 @@ def test_rows_equal_single_environments() -> None:
 
 @pytest.mark.parametrize("mode", ["SameStep", "Disabled"])
 def test_other_autoreset_modes_work(mode: str) -> None:
-    envs = FamilyVectorEnv(SOME, 4, autoreset_mode=mode, max_episode_steps=7)
+    envs = SolitaireVectorEnv(SOME, 4, autoreset_mode=mode, max_episode_steps=7)
     _, infos = envs.reset(seed=1)
     rng = np.random.default_rng(1)
     for _ in range(20):
@@ -97,7 +98,7 @@ def test_other_autoreset_modes_work(mode: str) -> None:
 
 
 def test_a_game_is_chosen_by_name() -> None:
-    env = FamilyEnv("all")
+    env = SolitaireEnv("all")
     for variant in VARIANTS:
         observation, info = env.reset(seed=0, options={"variant": variant.name, "deal": 3})
         assert (info["variant"], info["deal"], env.variant) == (variant.name, 3, variant)
@@ -105,17 +106,18 @@ def test_a_game_is_chosen_by_name() -> None:
         position = parse_position(env.position())
         assert position.variant == variant
         for pile, cards in enumerate(position.hidden().tableau, 1):
-            part = observation[env.layout.slices[f"t{pile}"]]
+            part = observation[env.batch.layout.slices[f"t{pile}"]]
             assert part[: len(cards)].tolist() == list(cards)
         legal = np.flatnonzero(env.action_masks())
-        alone = BatchRow(env.batch.game_of(0), 0)
+        alone = SolitaireEnv(variant)
+        alone.set_state(env.get_state())
         own = [alone.action_text(action) for action in alone.legal_actions()]
         assert sorted(env.action_text(int(action)) for action in legal) == sorted(own)
         assert env.describe_action(int(legal[0]))
 
 
 def test_states_and_positions_are_restored() -> None:
-    env, other = FamilyEnv(SOME, render_mode="ansi"), FamilyEnv(SOME)
+    env, other = SolitaireEnv(SOME, render_mode="ansi"), SolitaireEnv(SOME)
     rng = np.random.default_rng(2)
     _, info = env.reset(seed=2)
     for _ in range(10):
@@ -131,12 +133,12 @@ def test_states_and_positions_are_restored() -> None:
 
 
 def test_an_action_of_another_game_is_illegal() -> None:
-    env = FamilyEnv(["freecell", "klondike"], on_invalid="raise")
+    env = SolitaireEnv(["freecell", "klondike"], on_invalid="raise")
     env.reset(options={"variant": "freecell", "deal": 0})
     draw = env.parse_action("draw")
     with pytest.raises(IllegalActionError, match="freecell has no such move"):
         env.step(draw)
-    noop = FamilyEnv(["freecell", "klondike"])
+    noop = SolitaireEnv(["freecell", "klondike"])
     observation, _ = noop.reset(options={"variant": "freecell", "deal": 0})
     after, reward, terminated, _, info = noop.step(draw)
     assert info["invalid_action"] and reward == 0 and not terminated
@@ -152,7 +154,7 @@ ONE_ACTION = Variant("one-action", "One Action", decks=1, tableau=(4,), ranks=1,
 def test_copied_rows_are_games_of_their_sources() -> None:
     """Of three games; rows that are both sources and targets are read first."""
     games = ["freecell", "klondike", "yukon"]
-    envs = FamilyVectorEnv(games, 12)
+    envs = SolitaireVectorEnv(games, 12)
     _, infos = envs.reset(seed=0, options={"variant": [*games] * 4, "deal": [*range(11), "pysol:24"]})
     random = np.random.default_rng(0)
     for _ in range(25):
@@ -169,7 +171,7 @@ def test_copied_rows_are_games_of_their_sources() -> None:
     actions = envs.action_masks().argmax(1)
     observations, *_, infos = envs.step(actions)
     for row, source in ((8, 3), (9, 0)):
-        alone = FamilyEnv(games)
+        alone = SolitaireEnv(games)
         alone.set_state(before[source])
         seen, *_, info = alone.step(actions[row])
         np.testing.assert_array_equal(observations[row], seen)
@@ -179,7 +181,7 @@ def test_copied_rows_are_games_of_their_sources() -> None:
 def test_resampled_games_are_those_of_single_games() -> None:
     """Also after copies, which have seen what their sources have."""
     games = ["klondike", "freecell", "yukon", "klondike-draw-3"]
-    env, envs = FamilyEnv(games), FamilyVectorEnv(games, 8)
+    env, envs = SolitaireEnv(games), SolitaireVectorEnv(games, 8)
     envs.reset(seed=0, options={"variant": [*games, *games], "deal": 5})
     draw, redeal = map(envs.batch.parse_action, ("draw", "redeal"))
     for _ in range(24):
@@ -209,7 +211,7 @@ def test_actions_of_other_games_change_nothing_and_end_games_if_asked(name: str)
     register_variant(ONE_ACTION)
     rng = np.random.default_rng(0)
     games = [ONE_ACTION.name, *SOME]
-    env, ending = FamilyVectorEnv(games, 2), FamilyVectorEnv(games, 2, on_invalid="terminate")
+    env, ending = SolitaireVectorEnv(games, 2), SolitaireVectorEnv(games, 2, on_invalid="terminate")
     for each in (env, ending):
         each.reset(options={"variant": name, "deal": 0})
     foreign = np.flatnonzero(env.batch.layout.own_actions[games.index(name)] < 0)
@@ -236,26 +238,29 @@ def test_invalid_games_raise_an_error(games: Any, words: str) -> None:
 
 
 def test_invalid_arguments_raise_an_error() -> None:
-    env, envs = FamilyEnv(SOME), FamilyVectorEnv(SOME, 2)
+    env, envs = SolitaireEnv(SOME), SolitaireVectorEnv(SOME, 2)
     with pytest.raises(gym.error.ResetNeeded):
         env.step(0)
     with pytest.raises(ValueError, match="'variant' is 'forty-thieves', allowed: klondike-draw-3"):
         env.reset(options={"variant": "forty-thieves"})
     env.reset(seed=0)
     envs.reset(seed=0)
-    for step, action in ((env.step, len(env.layout.texts)), (envs.step, [0, len(env.layout.texts)])):
+    for step, action in (
+        (env.step, len(env.batch.layout.texts)),
+        (envs.step, [0, len(env.batch.layout.texts)]),
+    ):
         with pytest.raises(ValueError, match="outside the space"):
             step(action)
     with pytest.raises(ValueError, match="state is of variant"):
-        env.set_state({"variant": "forty-thieves"})
+        env.set_state({**env.get_state(), "variant": "forty-thieves"})
 
 
 def test_it_has_the_methods_of_a_single_game() -> None:
-    env = FamilyEnv(SOME, max_episode_steps="registered")
+    env = SolitaireEnv(SOME, max_episode_steps="registered")
     _, info = env.reset(seed=0, options={"variant": "freecell", "deal": 5})
     alone = SolitaireEnv("freecell")
     alone.reset(options={"deal": 5})
-    assert "FamilyEnv('freecell')" in repr(env) and env.position() in repr(env)
+    assert "SolitaireEnv('freecell')" in repr(env) and env.position() in repr(env)
     assert env.settings.max_episode_steps == 32 * 52 and env.game.variant is env.variant
     legal = env.legal_actions()
     assert legal == np.flatnonzero(info["action_mask"]).tolist()
@@ -265,7 +270,7 @@ def test_it_has_the_methods_of_a_single_game() -> None:
         assert env.moved_cards(number) == alone.moved_cards(own) and env.expand(number) == alone.expand(own)
         assert env.describe_action(number) == alone.describe_action(own)
     assert env.decode_observation(env._observation()) == alone.decode_observation(alone._observation())
-    assert env.observation_layout == env.layout.slices
+    assert env.observation_layout == env.batch.layout.slices
     other = deepcopy(env)
     assert other.get_state() == env.get_state()
     other.step(legal[0])
@@ -275,14 +280,14 @@ def test_it_has_the_methods_of_a_single_game() -> None:
 def test_a_limit_of_gym_make_is_the_only_one() -> None:
     env = gym.make(ID, games=["busy-aces"], max_episode_steps=10_000)
     assert env.unwrapped.settings.max_episode_steps is None  # type: ignore[attr-defined]
-    assert gym.make_vec(ID, num_envs=2).settings.max_episode_steps == 32 * 208  # type: ignore[attr-defined]
+    assert gym.make_vec(ID, num_envs=2).batch.settings.max_episode_steps == 32 * 208  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("games", [SOME, ALIKE], ids=["some", "alike"])
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 def test_move_features_are_those_of_each_game(mode: str, games: list[str]) -> None:
-    envs = FamilyVectorEnv(games, 5, autoreset_mode=mode, max_episode_steps=6)
-    wrapped = VectorMoveFeatures(FamilyVectorEnv(games, 5, autoreset_mode=mode, max_episode_steps=6))
+    envs = SolitaireVectorEnv(games, 5, autoreset_mode=mode, max_episode_steps=6)
+    wrapped = VectorMoveFeatures(SolitaireVectorEnv(games, 5, autoreset_mode=mode, max_episode_steps=6))
     singles = {name: SolitaireEnv(name) for name in games}
     _, infos = envs.reset(seed=3)
     table, _ = wrapped.reset(seed=3)
@@ -293,11 +298,11 @@ def test_move_features_are_those_of_each_game(mode: str, games: list[str]) -> No
             single = MoveFeatures(singles[name])
             observation, _ = single.reset(options={"position": envs.position(row)})
             expected = np.zeros_like(table[row])
-            expected[envs.layout.actions[games.index(name)]] = observation
+            expected[envs.batch.layout.actions[games.index(name)]] = observation
             np.testing.assert_array_equal(table[row], expected)
         actions = np.array([choose(rng, mask) for mask in infos["action_mask"]])
         *_, infos = envs.step(actions)
         table, *_, wrapped_infos = wrapped.step(actions)
         for row in np.flatnonzero(wrapped_infos.get("_final_obs", [])):
             assert wrapped_infos["final_obs"][row].shape == table[row].shape
-    assert FamilyEnv(SOME).observation_space != MoveFeatures(FamilyEnv(SOME)).observation_space
+    assert SolitaireEnv(SOME).observation_space != MoveFeatures(SolitaireEnv(SOME)).observation_space

@@ -22,7 +22,6 @@ from agents.runs.config_files import load_config
 from solitaire_env import benchmark, cli
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import evaluate, read_games
-from solitaire_env.family import FamilyEnv, FamilyVectorEnv
 from solitaire_env.family import read_games as read_list_of_games
 from solitaire_env.loading import as_policy, load_policy
 from solitaire_env.notation import parse_position
@@ -146,8 +145,8 @@ TAKERS: dict[str, Callable[[str], Any]] = {
     "SolitaireEnv": SolitaireEnv,
     "SolitaireVectorEnv": lambda name: SolitaireVectorEnv(name, 1),
     "SolitaireVecEnv": lambda name: SolitaireVecEnv(name, 1),
-    "FamilyEnv": lambda name: FamilyEnv(["klondike", name]),
-    "FamilyVectorEnv": lambda name: FamilyVectorEnv(["klondike", name], 1),
+    "FamilyEnv": lambda name: SolitaireEnv(["klondike", name]),
+    "FamilyVectorEnv": lambda name: SolitaireVectorEnv(["klondike", name], 1),
     "evaluate": lambda name: evaluate("random", name, [0], max_episode_steps=1),
     "load_policy": lambda name: load_policy("random", name),
     "as_policy": lambda name: as_policy("random", name),
@@ -196,11 +195,11 @@ def test_no_reset_option_imports_a_module(harmless: Path) -> None:
 
     for env in (
         SolitaireEnv(),
-        FamilyEnv(["klondike", "yukon"]),
+        SolitaireEnv(["klondike", "yukon"]),
         SolitaireVectorEnv(),
-        FamilyVectorEnv(["klondike", "yukon"], 1),
+        SolitaireVectorEnv(["klondike", "yukon"], 1),
     ):
-        for option in env._reset_options:
+        for option in ("variant", "deal", "position", "state"):
             for name in HOSTILE:
                 for value in (name, [name], {"name": name}):
                     given: dict[str, Any] = {option: value}
@@ -242,7 +241,7 @@ def hostile_copies(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def test_no_state_imports_a_module(harmless: Path) -> None:
-    for env in (SolitaireEnv(), FamilyEnv(["klondike", "yukon"])):
+    for env in (SolitaireEnv(), SolitaireEnv(["klondike", "yukon"])):
         env.reset(seed=0)
         for state in hostile_copies(env.get_state()):
             refused(lambda env=env, state=state: env.set_state(state), (ValueError, TypeError))

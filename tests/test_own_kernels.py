@@ -31,7 +31,9 @@ def play(variant: Variant, steps: int) -> list[npt.NDArray[np.generic]]:
         chances = batch.state.mask + 0.02
         todo = np.where(batch.ended, DEAL, random.random(SIZE) < 0.95)
         batch.step(draw(chances, random.random(SIZE)), todo.astype(np.int8))
-        seen += [array.copy() for array in (*batch.state, *batch.events, *batch.episodes, *batch.deals)]
+        seen += [
+            array.copy() for array in (*batch.state, *batch.events, *batch.episodes, *batch.groups[0].deals)
+        ]
         seen.append(batch.observations().copy())
     return seen
 

@@ -43,8 +43,8 @@ def test_each_game_has_an_id_which_makes_both_environments() -> None:
     assert len(set(ids)) == len(ids) and set(ids) <= set(gym.registry)
     for name, variant in zip(ids, VARIANTS, strict=True):
         env, envs = gym.make(name), gym.make_vec(f"solitaire_env:{name}", num_envs=2)
-        assert env.unwrapped.variant == envs.unwrapped.variant == variant  # type: ignore[attr-defined]
-        limit = envs.unwrapped.settings.max_episode_steps  # type: ignore[attr-defined]
+        assert env.unwrapped.variant == envs.unwrapped.game.variant == variant  # type: ignore[attr-defined]
+        limit = envs.unwrapped.game.settings.max_episode_steps  # type: ignore[attr-defined]
         assert env.spec.max_episode_steps == limit == 32 * variant.cards  # type: ignore[union-attr]
 
 
@@ -92,7 +92,7 @@ def test_a_registered_variant_can_be_made() -> None:
         env = gym.make(name)
         assert env.unwrapped.variant == MINE  # type: ignore[attr-defined]
         assert env.spec.max_episode_steps == 32 * 16  # type: ignore[union-attr]
-        assert gym.make_vec(name, num_envs=2).unwrapped.variant == MINE  # type: ignore[attr-defined]
+        assert gym.make_vec(name, num_envs=2).unwrapped.game.variant == MINE  # type: ignore[attr-defined]
     assert SolitaireEnv("my-own").variant == get_variant("Mine") == env_variant(MY_ID) == MINE
     env = gym.make(MY_ID, build="any suit")
     assert env.unwrapped.variant == replace(MINE, build="any suit")  # type: ignore[attr-defined]

@@ -16,7 +16,6 @@ from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.core.deals import RESERVED_DEALS
 from solitaire_env.core.position import position_faults
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.family import FamilyVectorEnv
 from solitaire_env.testing import check_state
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.comparing import check_vector, expect_results
@@ -105,10 +104,10 @@ def arrays_in(value: Any) -> Iterator[np.ndarray[Any, Any]]:
 
 
 VIEWS: list[tuple[Any, dict[str, Any]]] = [
-    (SolitaireVectorEnv, {"variant": "freecell"}),
-    (SolitaireVectorEnv, {"variant": "klondike", "mask_dtype": "bool", "autoreset_mode": "SameStep"}),
-    (SolitaireVectorEnv, {"variant": "busy-aces", "observation": "features"}),
-    (FamilyVectorEnv, {"games": ("klondike", "freecell")}),
+    (SolitaireVectorEnv, {"games": "freecell"}),
+    (SolitaireVectorEnv, {"games": "klondike", "mask_dtype": "bool", "autoreset_mode": "SameStep"}),
+    (SolitaireVectorEnv, {"games": "busy-aces", "observation": "features"}),
+    (SolitaireVectorEnv, {"games": ("klondike", "freecell")}),
 ]
 
 
@@ -123,7 +122,7 @@ def test_views_are_read_only(kind: Any, keywords: dict[str, Any], copied: Any) -
     for results in (env.reset(seed=1), *(env.step(np.zeros(3, dtype=np.int64)) for _ in range(4))):
         for array in arrays_in(results):
             assert not array.flags.writeable or not any(np.shares_memory(array, own) for own in held)
-        assert np.shares_memory(results[-1]["action_mask"], env.unwrapped.batch.state.mask)
+        assert np.shares_memory(results[-1]["action_mask"], env.unwrapped.batch.mask)
         with pytest.raises(ValueError, match="read-only"):
             results[0][:] //= 2
 
@@ -339,7 +338,7 @@ def test_make_vec_makes_the_native_environment(mode: AutoresetMode | str) -> Non
     assert isinstance(env.unwrapped, SolitaireVectorEnv)
     assert env.metadata["autoreset_mode"] is AutoresetMode(mode)
     assert SolitaireVectorEnv.metadata.get("autoreset_mode") is None
-    assert env.unwrapped.settings.max_episode_steps == 32 * 104
+    assert env.unwrapped.game.settings.max_episode_steps == 32 * 104
     observation, info = env.reset(seed=0)
     assert env.observation_space.contains(observation)
     assert info["action_mask"].shape == (256, int(env.single_action_space.n))  # type: ignore[attr-defined]

@@ -63,7 +63,7 @@ class Learner:
         th.manual_seed(config.seed)
         env.seed(config.seed)
         self.policy = ActorCritic(
-            config.network, env.game, config.network_sizes, config.rate_at(group.share)
+            config.network, config.spec, config.network_sizes, config.rate_at(group.share)
         ).to(self.device)
 
     def set_logger(self, logger: Logger) -> None:

@@ -31,7 +31,7 @@ KEYS: Final = (
 
 
 def _make_maskable_ppo(config: TrainConfig, env: TrainingEnv, group: ProcessGroup) -> MaskablePPO:
-    about = {"kind": config.network, "spec": env.game, "sizes": config.network_sizes}
+    about = {"kind": config.network, "spec": config.spec, "sizes": config.network_sizes}
     return MaskablePPO(
         NetworkPolicy, env, learning_rate=lambda _: config.rate_at(group.share),
         policy_kwargs=about, vf_coef=1.0, max_grad_norm=MAX_GRAD_NORM,

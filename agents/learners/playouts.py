@@ -92,7 +92,7 @@ class PlayoutEvaluator:
             rules, state, self.batch.events, np.flatnonzero(state.status[:m] == 0), self.weights, STALL_LIMIT,
             self.autoplay, self.line, self.scratch,
         )  # fmt: skip
-        card, win = self.batch.pay
+        card, win, *_ = self.batch.groups[0].limits
         paid = card * state.home[:m] + win * (state.status[:m] == 1)
         means: Array = paid.reshape(-1, self.num_playouts).mean(1)
         return means

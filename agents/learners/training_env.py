@@ -7,11 +7,11 @@ import numpy.typing as npt
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from agents.config import TrainConfig
-from agents.family_spec import FamilySpec
-from solitaire_env.arguments import REGISTERED, VecEnvArguments, check_arguments
+from solitaire_env.arguments import REGISTERED
 from solitaire_env.core.native import Bool, Int8, Int64, kernel
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
 from solitaire_env.sb3 import Played, SolitaireVecEnv
+from solitaire_env.splits import chosen_deals
 
 MAX_FORCED: Final = 8
 """Maximum number of moves played for a game within a step; then the learner chooses in any case."""
@@ -60,7 +60,7 @@ class TrainingEnv(SolitaireVecEnv):
         """
         batch = self.batch
         actions = np.empty(self.num_envs, dtype=np.int64)
-        find_only_moves(batch.state.mask, ended, actions)
+        find_only_moves(batch.mask, ended, actions)
         forced = actions >= 0
         if self.safe_autoplay:
             safe = autoplay_safe_moves(batch.rules, batch.state.rows, batch.state.mask)
@@ -86,35 +86,6 @@ class TrainingEnv(SolitaireVecEnv):
         return observations, rewards, dones, infos
 
 
-class FamilyTrainingEnv(TrainingEnv):
-    """A :class:`TrainingEnv` with many games: after an episode ends, the next one is of any game.
-
-    Parameters
-    ----------
-    spec
-        The games.
-    num_envs
-        Number of games that are played at a time.
-    deals
-        As the argument of :class:`~solitaire_env.env.SolitaireEnv`.
-    """
-
-    def __init__(self, spec: FamilySpec, num_envs: int, deals: str | None = None) -> None:
-        self._family = spec
-        self.safe_autoplay, self.steps = False, 0
-        checked = check_arguments({"deals": deals}, VecEnvArguments)
-        self._set_up(spec.make_batch(num_envs, checked.chosen(*spec.games)), spec.space, checked)
-
-    @property
-    def game(self) -> Any:
-        """All games, as one network sees them: a :class:`FamilySpec`."""
-        return self._family
-
-    def __repr__(self) -> str:
-        """The number of games."""
-        return f"{type(self).__name__}({len(self._family.variants)} games, num_envs={self.num_envs})"
-
-
 @kernel
 def find_only_moves(
     masks: Annotated[Int8, "batch rules.actions"],
@@ -136,11 +107,13 @@ def find_only_moves(
 
 def make_env(config: TrainConfig, num_envs: int | None = None) -> TrainingEnv:
     """The native vector environment of a configuration."""
+    size = num_envs or config.num_envs
     if config.is_family:
-        return FamilyTrainingEnv(config.family_spec, num_envs or config.num_envs, config.deals)
+        spec = config.family_spec
+        return TrainingEnv(spec.make_batch(size, chosen_deals(config.deals, spec.variants)), size)
     return TrainingEnv(
         config.variant,
-        num_envs or config.num_envs,
+        size,
         max_episode_steps=REGISTERED,
         deals=config.deals,
         observation=config.observation,

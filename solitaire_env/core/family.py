@@ -5,19 +5,13 @@ in the observation of every game. Entries that a game does not use are 0.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import deals
-from solitaire_env.core.batch import Batch, IllegalActionError, Rows, Start
 from solitaire_env.core.cards import SUITS
 from solitaire_env.core.layout import (
-    AWAY,
-    DEAL,
-    PLAY,
-    REFUSE,
     Action,
     Information,
     Rules,
@@ -27,12 +21,9 @@ from solitaire_env.core.layout import (
     observation_layout,
     slices_of,
 )
-from solitaire_env.core.native import Bound, Int8, Int64, kernel
+from solitaire_env.core.native import Int8, Int64, kernel
 from solitaire_env.core.observations import cards_high, write_cards
-from solitaire_env.core.position import Position
 from solitaire_env.core.rules.state import State
-from solitaire_env.core.spec import GameSpec
-from solitaire_env.core.threads import in_one_thread
 from solitaire_env.core.variant import Variant
 from solitaire_env.util.immutable import Immutable
 from solitaire_env.util.lazy import cached_property
@@ -75,25 +66,31 @@ class FamilyLayout(Immutable):
     def __init__(self, variants: Sequence[Variant], information: Information = "player") -> None:
         self.variants = tuple(variants)
         self.information = information
+        self.texts, self.actions = self.number_actions()
+        """The text of each action, by its number; for each game, the number of each of its actions, int64
+        ``[its actions]``.
+        """
+        self.numbers = {text: number for number, text in enumerate(self.texts)}
+        """Number of each action, by its text."""
+        self.own_actions = np.full((len(self.variants), len(self.texts)), -1, dtype=np.int64)
+        """For each game, its own number of each action, -1 for actions that it does not have."""
+        for game, numbers in enumerate(self.actions):
+            self.own_actions[game, numbers] = np.arange(len(numbers))
+
+    def number_actions(self) -> tuple[tuple[str, ...], list[npt.NDArray[np.int64]]]:
+        """The texts of all actions in their order, and for each game the numbers of its actions."""
         layouts = [action_layout(variant) for variant in self.variants]
         places = {
             _place(layout.decode(number), layout.variant): layout.text(number)
             for layout in layouts
             for number in range(layout.size)
         }
-        self.texts: tuple[str, ...] = tuple(places[place] for place in sorted(places))
-        """Text of each action, by its number."""
-        self.numbers = {text: number for number, text in enumerate(self.texts)}
-        """Number of each action, by its text."""
-        self.actions = [
-            np.array([self.numbers[layout.text(n)] for n in range(layout.size)], dtype=np.int64)
+        texts = tuple(places[place] for place in sorted(places))
+        numbers = {text: number for number, text in enumerate(texts)}
+        return texts, [
+            np.array([numbers[layout.text(n)] for n in range(layout.size)], dtype=np.int64)
             for layout in layouts
         ]
-        """For each game, the number of each of its actions, int64 ``[its actions]``."""
-        self.own_actions = np.full((len(self.variants), len(self.texts)), -1, dtype=np.int64)
-        """For each game, its own number of each action, -1 for actions that it does not have."""
-        for game, numbers in enumerate(self.actions):
-            self.own_actions[game, numbers] = np.arange(len(numbers))
 
     def text(self, number: int) -> str:
         """Text of an action: ``t3>f``."""
@@ -191,224 +188,3 @@ def show_rows(
             observations[b, places[entry]] = own[b, entry]
         for action in range(numbers.shape[0]):
             mask[b, numbers[action]] = state.mask[b, action]
-
-
-class FamilyStart(NamedTuple):
-    """The start of a game: its variant, None for any, and its deal, position or saved state, None for the
-    next deal.
-    """
-
-    game: int | None
-    start: Start | None
-
-
-class FamilyState(NamedTuple):
-    """The arrays of :class:`~solitaire_env.core.State` that environments read."""
-
-    mask: npt.NDArray[np.int8]
-    home: npt.NDArray[np.int64]
-    status: npt.NDArray[np.int8]
-
-
-class FamilyBatch(Rows):
-    """``size`` games, each of one of several variants, with the interface of a :class:`Batch`.
-
-    Each variant has its own batch, which steps the rows that play it; all share the arrays of :class:`Rows`.
-    The row's stream chooses the variant of a new game.
-
-    Parameters
-    ----------
-    specs
-        The games.
-    size
-        Number of rows.
-    layout
-        Observation and action space, if not those of :class:`FamilyLayout`.
-    chosen
-        The deal numbers that new games are drawn from, int64 ``[n]``; none: all that are not reserved.
-    """
-
-    def __init__(
-        self,
-        specs: Sequence[GameSpec],
-        size: int,
-        layout: "FamilyLayout | None" = None,
-        chosen: npt.NDArray[np.int64] = deals.ANY_DEAL,
-    ) -> None:
-        super().__init__(size, chosen=chosen)
-        rows = Rows(size, self)
-        self.batches = [Batch(spec, size, rows) for spec in specs]
-        self.specs = tuple(specs)
-        self.settings = specs[0].settings
-        self.layout = layout or FamilyLayout([spec.variant for spec in specs], self.settings.information)
-        self.num_actions, self.action_layout = len(self.layout.texts), self.layout
-        self.slices = self.layout.slices
-        self.games = np.zeros(size, dtype=np.int64)
-        """Index of the variant of each row, int64 ``[size]``."""
-        mask = np.zeros((size, self.num_actions), dtype=np.int8)
-        self.state = FamilyState(mask, self.home, self.status)
-        self._observations = np.zeros((size, self.layout.size), dtype=np.int8)
-
-    def find_action(self, row: int, action: int) -> int | None:
-        """The number of an action in the game of a row; None if the game does not have it."""
-        number = int(self.layout.own_actions[self.games[row], action])
-        return number if number >= 0 else None
-
-    def own_observation(self, row: int, observation: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """An observation of a row as that of its game alone."""
-        own: npt.NDArray[Any] = observation[self.layout.places[self.games[row]]]
-        return own
-
-    # ------------------------------------------------------------------------------- new games
-
-    @in_one_thread
-    def begin(self, rows: npt.NDArray[np.int64], starts: Sequence[FamilyStart | Start | None]) -> None:
-        """Start new games in some rows (int64 ``[n]``), each from its start."""
-        picked = deals.pick_deals(self.streams, rows)
-        numbers = deals.pick_deals(self.streams, rows, self.chosen)
-        dealt: dict[int, dict[int, Start]] = {}
-        for row, any_number, number, given in zip(
-            rows.tolist(), picked.tolist(), numbers.tolist(), starts, strict=True
-        ):
-            game, start = given if isinstance(given, FamilyStart) else (None, given)
-            if isinstance(start, Position):
-                game = self.layout.variants.index(start.variant)
-            elif isinstance(start, dict):
-                game = self.game_of_state(start)
-            elif game is None:
-                game = any_number % len(self.batches)
-            dealt.setdefault(game, {})[row] = number if start is None else start
-        for game, named in dealt.items():
-            those = np.array(list(named), dtype=np.int64)
-            self.batches[game].begin(those, list(named.values()))
-            self._change(game, those)
-
-    def deal_next(self, rows: npt.NDArray[np.int64]) -> None:
-        """Start new games of any variant in some rows (int64 ``[n]``)."""
-        self.begin(rows, [None] * len(rows))
-
-    def _change(self, game: int, rows: npt.NDArray[np.int64]) -> None:
-        """Show another game in some rows."""
-        self.games[rows] = game
-        self._observations[rows] = 0
-        self._observations[rows, self.layout.slices["rules"]] = self.layout.rules[game]
-        self.state.mask[rows] = 0
-        self._show[game](rows)
-
-    @cached_property
-    def _show(self) -> list[Bound]:
-        """For each game, the kernel that updates the observations and masks of rows that play it."""
-        thoughtful = int(self.settings.information == "thoughtful")
-        return [
-            show_rows.bind(
-                batch.rules, batch.state, thoughtful, np.zeros((self.size, len(places)), dtype=np.int8),
-                places, numbers, self._observations, self.state.mask,
-            )
-            for batch, places, numbers in zip(
-                self.batches, self.layout.places, self.layout.actions, strict=True
-            )
-        ]  # fmt: skip
-
-    def __getstate__(self) -> dict[str, Any]:
-        """A copy binds its kernels to its own arrays."""
-        return {name: value for name, value in self.__dict__.items() if name != "_show"}
-
-    # ------------------------------------------------------------------------------------ steps
-
-    @in_one_thread
-    def step(self, actions: npt.NDArray[np.int64], todo: npt.NDArray[np.int8]) -> int:
-        """Step the games; return the number of episodes that ended. See :meth:`Batch.step`."""
-        self._refuse_outside(actions, todo)
-        playing = todo == PLAY
-        own = self.layout.own_actions[self.games, np.where(playing, actions, 0)]
-        if self.settings.on_invalid == "raise":
-            self._refuse_illegal(np.flatnonzero(playing), actions, own)
-        for array in (self.rewards, self.terminated, self.truncated, self.ended, *self.events):
-            array[:] = 0
-        what = np.where(own < 0, REFUSE, PLAY).astype(np.int8)
-        rows = np.flatnonzero(playing)
-        rows = rows[self.games[rows].argsort(kind="stable")]
-        for those in np.split(rows, np.flatnonzero(np.diff(self.games[rows])) + 1):
-            if len(those):
-                game = int(self.games[those[0]])
-                self._actions[:] = 0
-                self._actions[those] = np.maximum(own[those], 0)
-                self._todo[:] = AWAY
-                self._todo[those] = what[those]
-                self.batches[game].step(self._actions, self._todo)
-                self._show[game](those)
-        if (todo == DEAL).any():
-            self.deal_next(np.flatnonzero(todo == DEAL))
-        return int(np.count_nonzero(self.ended))
-
-    def _refuse_illegal(
-        self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], own: npt.NDArray[np.int64]
-    ) -> None:
-        for row in rows.tolist():
-            if self.state.mask[row, actions[row]] == 0:
-                batch = self.game_of(row)
-                if own[row] < 0:
-                    text = self.layout.texts[actions[row]]
-                    raise IllegalActionError(f"illegal action {text}: {batch.variant.name} has no such move")
-                raise IllegalActionError(batch.explain_illegal(row, int(own[row])))
-
-    # ----------------------------------------------------------------- observations, positions
-
-    def game_of(self, row: int) -> Batch:
-        """The batch that plays a row, under the same row number."""
-        return self.batches[int(self.games[row])]
-
-    def observations(self) -> npt.NDArray[np.int8]:
-        """The observations ``[size, entries]``: a view that the next step overwrites."""
-        return self._observations
-
-    def position(self, row: int) -> Position:
-        """The full position of a game."""
-        return self.game_of(row).position(row)
-
-    def visible(self, row: int) -> Position:
-        """The position of a game as its player sees it."""
-        return self.game_of(row).visible(row)
-
-    # ---------------------------------------------------------------------------- save, restore
-
-    def get_state(self, row: int) -> dict[str, Any]:
-        """The complete state of a game, including its random future, as plain data (JSON-able)."""
-        return self.game_of(row).get_state(row)
-
-    @in_one_thread
-    def set_state(self, row: int, saved: dict[str, Any]) -> None:
-        """Restore a state of :meth:`get_state`; the game is unchanged if it is refused."""
-        game = self.game_of_state(saved)
-        self.batches[game].set_state(row, saved)
-        self._change(game, np.array([row], dtype=np.int64))
-
-    def game_of_state(self, saved: Any) -> int:
-        """The index of the variant of a saved state."""
-        names = [variant.name for variant in self.layout.variants]
-        name = saved.get("variant") if isinstance(saved, dict) else None
-        if name not in names:
-            raise ValueError(f"state is of variant {shown(name)}, allowed: {', '.join(names)}")
-        return names.index(name)
-
-    @in_one_thread
-    def copy_rows(self, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> None:
-        """Copy the games in ``sources`` to ``targets``, including their random futures."""
-        self.check_once("targets", targets)
-        shared = [
-            (array, array[sources])
-            for array in (self.home, self.status, self.games, self.state.mask, self._observations)
-        ]
-        games = self.games[sources]
-        for game in np.unique(games).tolist():
-            self.batches[game].copy_positions(sources[games == game], targets[games == game])
-        for array, copied in shared:
-            array[targets] = copied
-        self.copy_episodes(sources, targets)
-
-    @in_one_thread
-    def resample(self, rows: npt.NDArray[np.int64], seeds: npt.NDArray[np.uint64]) -> None:
-        """Deal the hidden cards of some games again: see :meth:`Batch.resample`."""
-        games = self.games[rows]
-        for game in np.unique(games).tolist():
-            self.batches[game].resample(rows[games == game], seeds[games == game])

@@ -20,6 +20,7 @@ from solitaire_env.core.batch import Batch, IllegalActionError, Start
 from solitaire_env.core.layout import PLAYING, WON
 from solitaire_env.core.position import Position
 from solitaire_env.core.spec import GameSpec
+from solitaire_env.core.supermoves import expand_rows
 from solitaire_env.evaluation.repeats import Repeats
 from solitaire_env.notation import action_text, format_position
 from solitaire_env.policies.policy import Policy, ask, view_of
@@ -167,7 +168,7 @@ class Runner:
             self.view_batch = Batch(self.view, rows)
         if not self.expands:
             # The same cards and moves; only the observation may differ.
-            self.view_batch.state = self.batch.state
+            self.view_batch.share_positions(self.batch)
 
     @property
     def numbers(self) -> npt.NDArray[np.int64]:
@@ -276,7 +277,7 @@ class Runner:
         self.answers += len(rows)
         self._refuse_illegal(rows, actions)
         if self.expands:
-            singles, counts = self.view_batch.expand_rows(rows, actions)
+            singles, counts = expand_rows(self.view.variant, self.view_batch.state, rows, actions)
         else:
             singles, counts = actions[:, None], np.ones(len(rows), dtype=np.int64)
         return Decisions(rows, observations, masks, actions, singles, counts, thoughts)

@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core import Batch, Rules, State, run_parts, split_evenly
-from solitaire_env.core.family import FamilyBatch
 from solitaire_env.core.layout import ANY_GROUP, PLAYING
 from solitaire_env.core.native import Float32, Float64, Int8, kernel
 from solitaire_env.move_features.columns import MOVE, NUM_MOVE
@@ -93,13 +92,13 @@ class FamilyMoveTable:
         The games.
     """
 
-    def __init__(self, batch: FamilyBatch) -> None:
+    def __init__(self, batch: Batch) -> None:
         self.batch = batch
         self._readers: dict[int, MoveReader] = {}
 
     def read(self) -> Array:
         """The current features, float32 ``[size, actions, NUM_MOVE]``."""
-        return self.read_ended(self.batch.observations(), self.batch.games)
+        return self.read_ended(self.batch.observations(), self.batch.played)
 
     def read_ended(self, observations: Array, games: npt.NDArray[np.int64]) -> Array:
         """The features at some observations ``[n, entries]``, float32 ``[n, actions, NUM_MOVE]``.
@@ -107,10 +106,11 @@ class FamilyMoveTable:
         ``games`` (int64 ``[n]``) are the indices of their variants.
         """
         layout = self.batch.layout
+        assert layout is not None
         table = np.zeros((len(observations), len(layout.texts), NUM_MOVE), dtype=np.float32)
         for game in np.unique(games).tolist():
             if game not in self._readers:
-                self._readers[game] = MoveReader(self.batch.specs[game])
+                self._readers[game] = MoveReader(self.batch.groups[game].spec)
             rows = np.flatnonzero(games == game)
             own = observations[rows][:, layout.places[game]]
             table[rows[:, None], layout.actions[game]] = self._readers[game].read_table(own)

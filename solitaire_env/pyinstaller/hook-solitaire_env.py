@@ -13,5 +13,5 @@ datas = [
 ]
 """Files that are no modules, such as compiled kernels and weights, each with its folder in the program."""
 
-hiddenimports = ["solitaire_env.env", "solitaire_env.family", "solitaire_env.vector"]
+hiddenimports = ["solitaire_env.env", "solitaire_env.vector"]
 """Modules that Gymnasium imports by their names."""

@@ -68,7 +68,7 @@ def test_a_family_plays_the_chosen_deals_of_all_games() -> None:
     env.reset()
     played: set[tuple[int, int]] = set()
     for _ in range(60):
-        played |= {*zip(env.batch.games.tolist(), env.batch.deal_numbers.tolist(), strict=True)}
+        played |= {*zip(env.batch.played.tolist(), env.batch.deal_numbers.tolist(), strict=True)}
         env.step(env.action_masks().argmax(1))
     assert played == {(game, deal) for game in (0, 1) for deal in FEW}
 

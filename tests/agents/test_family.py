@@ -19,6 +19,7 @@ from agents.runs.models import load_model
 from agents.train import main
 from solitaire_env import load_policy
 from solitaire_env.core import GameSpec
+from solitaire_env.core.batch import Batch
 from solitaire_env.evaluation import evaluate
 from solitaire_env.family import SPLITS, TRAIN
 from solitaire_env.move_features.reader import MoveReader
@@ -95,10 +96,12 @@ def test_training_plays_every_game_by_its_own_rules() -> None:
     for _ in range(60):
         masks = env.action_masks()
         for row in range(24):
-            batch = env.batch.game_of(row)  # type: ignore[attr-defined]
-            size, actions = batch.spec.observation_size, batch.spec.num_actions
-            np.testing.assert_array_equal(observations[row, 1 : 1 + size], batch.observations()[row])
-            np.testing.assert_array_equal(masks[row, :actions], batch.state.mask[row])
+            group = env.batch.group_of(row)
+            size, actions = group.spec.observation_size, group.spec.num_actions
+            alone = Batch(group.spec, 1)
+            alone.set_row(0, group.state.rows[row])
+            np.testing.assert_array_equal(observations[row, 1 : 1 + size], alone.observations()[0])
+            np.testing.assert_array_equal(masks[row, :actions], alone.mask[0])
             assert not observations[row, 1 + size :].any() and not masks[row, actions:].any()
         after, _, dones, infos = env.step((masks * (1 - random.random(masks.shape))).argmax(1))
         observations = np.asarray(after)

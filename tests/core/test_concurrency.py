@@ -29,7 +29,6 @@ from solitaire_env.core import get_num_threads, max_threads, set_num_threads, th
 from solitaire_env.core.episodes import play_rows
 from solitaire_env.core.position import position_faults
 from solitaire_env.core.threads import GAMES_PER_THREAD, share
-from solitaire_env.family import FamilyVectorEnv
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.games import COMPILED
 
@@ -244,7 +243,7 @@ def share_one_environment(kind: str) -> None:
     env: Any = {
         "vector": lambda: vector(256),
         "views": lambda: SolitaireVectorEnv("yukon", 256, copy=False),
-        "family": lambda: FamilyVectorEnv(["freecell", "klondike", "yukon"], 64),
+        "family": lambda: SolitaireVectorEnv(["freecell", "klondike", "yukon"], 64),
     }[kind]()
     env.reset(seed=0)
     actions = env.action_space.sample()

@@ -185,7 +185,7 @@ def test_chosen_deals_are_drawn_as_in_plain_python(count: int) -> None:
     for number in expected:
         batch.deal_next(row)
         assert batch.deal_numbers[0] == number
-        assert [card_name(code) for code in batch.deals.orders[0].tolist()] == names(SHORT, number)
+        assert [card_name(code) for code in batch.groups[0].deals.orders[0].tolist()] == names(SHORT, number)
 
 
 @pytest.mark.parametrize(

@@ -212,7 +212,7 @@ def test_the_shuffle_makes_each_order_once_from_all_random_numbers(
         script = iter(numbers)
         monkeypatch.setattr(shuffle, "random_below", lambda states, b, n, script=script: next(script))
         rows[:] = start
-        arguments = (batch.rules, batch.deals, batch.state, batch.stock_seen, *scratch, ROW)
+        arguments = (batch.rules, batch.groups[0].deals, batch.state, batch.stock_seen, *scratch, ROW)
         resample_rows.function(*map(widened, (*arguments, np.zeros(1, dtype=np.uint64))))
         assert next(script, None) is None and (rows[0, down] & DOWN).all()
         orders.append(tuple(rows[0, down].tolist()))

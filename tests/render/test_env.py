@@ -17,7 +17,6 @@ from gymnasium.wrappers import RecordVideo
 
 from solitaire_env.core.batch import IllegalActionError
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.family import FamilyEnv, FamilyVectorEnv
 from solitaire_env.notation import parse_position
 from solitaire_env.render import SIZE
 from solitaire_env.render.board import headline
@@ -77,7 +76,13 @@ def test_text_marks_the_cards_of_the_last_move() -> None:
 
 @pytest.mark.parametrize(
     "make",
-    [SolitaireEnv, FamilyEnv, SolitaireVectorEnv, FamilyVectorEnv, partial(SolitaireVecEnv, "freecell")],
+    [
+        SolitaireEnv,
+        partial(SolitaireEnv, "train"),
+        SolitaireVectorEnv,
+        partial(SolitaireVectorEnv, "train"),
+        partial(SolitaireVecEnv, "freecell"),
+    ],
 )
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-8"])
 def test_text_can_be_printed(make: Any, encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
