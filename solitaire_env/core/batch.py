@@ -568,11 +568,9 @@ class Batch:
         """
         self.check_once("targets", targets)
         parts = self._by_variant(sources)
-        shared = (
-            ()
-            if self.layout is None
-            else (self.played, self.home, self.status, self.mask, self._observations)
-        )
+        shared: tuple[npt.NDArray[Any], ...] = ()
+        if self.layout is not None:
+            shared = (self.played, self.home, self.status, self.mask, self._observations)
         copied = [array[sources] for array in shared]
         for number, those in parts:
             self._copy_cards(self.groups[number], sources[those], targets[those])
