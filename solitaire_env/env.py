@@ -353,7 +353,7 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         if not 0 <= number < self._num_actions:
             batch.action_text(number)  # raises the error
         last = None if self.render_mode is None else self._describe_move(number)
-        batch.step(np.array([number], dtype=np.int64), batch.everyone)
+        batch.step_one(number)
         self._last = last
         return (
             self._observation(),

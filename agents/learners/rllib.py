@@ -56,40 +56,27 @@ MASKED: Final = -1e8
 # --------------------------------------------------------------------------------------- in workers
 
 
-class MaskedVectorEnv(gym.vector.VectorEnv[Array, Array, Array]):
+class MaskInObservation(gym.vector.VectorWrapper):
     """The native vector environment as RLlib's env runners need it.
 
     An observation is followed by the mask of the legal actions, in one array ``[size + actions]``; after a
     game has ended no action is legal. A truncated game counts as lost. Infos are given at the end of a game.
-
-    Parameters
-    ----------
-    config
-        The game.
-    num_envs
-        Number of games.
     """
 
-    def __init__(self, config: TrainConfig, num_envs: int) -> None:
-        import_games(config.env, config.games)  # in the process of an env runner
-        self.env = SolitaireVectorEnv(
-            config.variant, num_envs, deals=config.deals, observation=config.observation,
-            information=config.information, reward=config.reward, stall_limit=config.stall_limit, copy=False,
-        )  # fmt: skip
-        self.safe_autoplay = config.safe_autoplay
-        self.num_envs = num_envs
-        self.metadata = self.env.metadata
-        seen = self.env.single_observation_space
+    env: SolitaireVectorEnv
+
+    def __init__(self, env: SolitaireVectorEnv, safe_autoplay: bool) -> None:
+        super().__init__(env)
+        self.safe_autoplay = safe_autoplay
+        seen = env.single_observation_space
         assert isinstance(seen, gym.spaces.Box)
-        actions = np.ones(self.env.game.num_actions, dtype=seen.dtype)
+        actions = np.ones(env.game.num_actions, dtype=seen.dtype)
         self.single_observation_space = gym.spaces.Box(
             np.concatenate((seen.low, 0 * actions)),
             np.concatenate((seen.high, actions)),
             dtype=seen.dtype.type,
         )
-        self.single_action_space = self.env.single_action_space
-        self.observation_space = gym.vector.utils.batch_space(self.single_observation_space, num_envs)
-        self.action_space = self.env.action_space
+        self.observation_space = gym.vector.utils.batch_space(self.single_observation_space, env.num_envs)
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -119,6 +106,16 @@ class MaskedVectorEnv(gym.vector.VectorEnv[Array, Array, Array]):
             )
         masks = np.where(ended[:, None], 0, masks)
         return np.concatenate((observations, masks.astype(observations.dtype)), axis=1)
+
+
+def make_vector_env(config: TrainConfig, num_envs: int) -> MaskInObservation:
+    """The games of an env runner."""
+    import_games(config.env, config.games)
+    env = SolitaireVectorEnv(
+        config.variant, num_envs, deals=config.deals, observation=config.observation,
+        information=config.information, reward=config.reward, stall_limit=config.stall_limit, copy=False,
+    )  # fmt: skip
+    return MaskInObservation(env, config.safe_autoplay)
 
 
 class NetworkModule(TorchRLModule, ValueFunctionAPI):
@@ -218,7 +215,7 @@ def make_algorithm(config: TrainConfig, weights: Weights, runners: int, learners
     steps = games * max(1, runners) * config.n_steps
     per_learner = max(1, steps // max(1, learners))
     logging.getLogger("ray.rllib").setLevel(logging.ERROR)  # it recommends its API stack at each start
-    register_env(ENV, lambda context: MaskedVectorEnv(config, int(context["num_envs"])))
+    register_env(ENV, lambda context: make_vector_env(config, int(context["num_envs"])))
     settings = (
         PPOConfig()
         .environment(ENV, disable_env_checking=True)

@@ -650,6 +650,14 @@ class Batch:
         return self._play()
 
     @in_one_thread
+    def step_one(self, action: int) -> None:
+        """The same for a batch of one game, with an action of the action space."""
+        self._actions[0], self._todo[0] = action, PLAY
+        if self.settings.on_invalid == "raise":
+            self._refuse_illegal(self._actions, self._todo)
+        self._play()
+
+    @in_one_thread
     def play(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> None:
         """Play an action in some games, as :meth:`step` does: for few games.
 

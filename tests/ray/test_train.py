@@ -11,7 +11,7 @@ import pytest
 from ray.cluster_utils import Cluster
 
 from agents.config import ConfigError, make_config
-from agents.learners.rllib import MaskedVectorEnv, check_config
+from agents.learners.rllib import check_config, make_vector_env
 from tests.ray.conftest import run
 
 CONFIG = """
@@ -60,7 +60,7 @@ def test_a_training_makes_a_model_that_plays(two_nodes: Cluster, tmp_path: Path)
 
 def test_observations_end_with_the_mask() -> None:
     config = make_config({"env": "busy-aces", "stall_limit": 3, "num_envs": 4}, "test")
-    env = MaskedVectorEnv(config, 4)
+    env = make_vector_env(config, 4)
     seen, _ = env.reset(seed=0)
     size = config.game.observation_size
     ends = 0
@@ -77,7 +77,7 @@ def test_observations_end_with_the_mask() -> None:
 
 def test_env_runners_draw_the_chosen_deals() -> None:
     config = make_config({"env": "busy-aces", "deals": "2000000:2000003"}, "test")
-    env = MaskedVectorEnv(config, 32)
+    env = make_vector_env(config, 32)
     env.reset(seed=0)
     assert {*env.env.batch.deal_numbers.tolist()} == {*range(2_000_000, 2_000_003)}
 
