@@ -27,7 +27,7 @@ def has_safe_moves(variant: Variant) -> bool:
 
 
 @inner
-def _lowest_of_suit(rules, state, b, suit):
+def lowest_of_suit(rules, state, b, suit):
     """Number of cards on the lowest foundation of a suit; foundations of a suit are ordered fullest first."""
     return state.rows[b, rules.row_foundations + suit * rules.decks + rules.decks - 1]
 
@@ -37,7 +37,7 @@ def _is_safe(rules, state, b, source):
     """Whether the playable card of a source is safe to go home, if a foundation takes it."""
     card = state.tops[b, source]
     place = place_home(rules, state, b, card)
-    if _lowest_of_suit(rules, state, b, card & 3) < place:
+    if lowest_of_suit(rules, state, b, card & 3) < place:
         return False
     # Unsafe: a card that takes the last of its suit; a space that is filled; draws of several cards.
     return not (
