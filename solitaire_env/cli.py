@@ -332,7 +332,8 @@ class Serve:
     default: localhost, the name in --host, and addresses."""
     policy: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="POLICY")] = ()
     """A policy for hints and win rates besides greedy: linear, shipped, a model folder such as
-    runs/busy-aces-1, or module:Class; can be repeated. By default linear and shipped."""
+    runs/busy-aces-1, or module:Class; can be repeated. The page selects the last one that plays the game. By
+    default linear, greedy and shipped."""
     trust_model: bool = False
     """Import the modules of custom networks that model folders name, which can run any code."""
 
@@ -343,7 +344,7 @@ class Serve:
         for name in self.policy if self.trust_model else ():
             trust_folder(name)
 
-        policies = self.policy or ("linear", "shipped")
+        policies = self.policy or ("linear", "greedy", "shipped")
         serve(policies, listen(self.host, self.port), self.host, self.allow_host)
 
 

@@ -91,7 +91,7 @@ class GameStore:
     """
 
     def __init__(self, policies: Sequence[str]) -> None:
-        self.policies = tuple(dict.fromkeys(("greedy", *policies)))
+        self.policies = tuple(dict.fromkeys(policies if "greedy" in policies else ("greedy", *policies)))
         self.sessions: OrderedDict[str, Session] = OrderedDict()
         self.jobs: OrderedDict[str, Job] = OrderedDict()
         self.lock = Lock()

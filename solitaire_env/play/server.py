@@ -203,7 +203,7 @@ def make_app(
     ----------
     policies
         Names of policies for hints and win rates besides ``greedy``, as for
-        :func:`solitaire_env.loading.load_policy`.
+        :func:`solitaire_env.loading.load_policy`. The page selects the last one that plays the game.
     host
         The server's name, besides ``localhost`` and addresses.
     allowed_hosts

@@ -138,7 +138,9 @@ def _view(variant: Variant) -> dict[str, Any]:
 
 
 def _policies(variant: Variant) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The policies of a game, and its sets of actions: its own, then that of the policies if it differs."""
+    """The policies of a game, the one that the page selects last; and its sets of actions: its own, then that
+    of the policies if it differs.
+    """
     spec = GameSpec(variant)
     own = [variant]
 
@@ -150,8 +152,8 @@ def _policies(variant: Variant) -> tuple[list[dict[str, Any]], list[dict[str, An
 
     linear = load_linear(spec)
     listed: list[dict[str, Any]] = [
-        {"id": "greedy", "view": 0},
         {"id": "linear", "view": view_of(linear.moves), "weights": _array(linear.weights)},
+        {"id": "greedy", "view": 0},
     ]
     if variant.name in shipped_games():
         network = load_shipped(spec)

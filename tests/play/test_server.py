@@ -27,8 +27,10 @@ from solitaire_env.notation import Move, parse_position
 from solitaire_env.play import games, server
 from solitaire_env.play.jobs import shuffled
 from solitaire_env.play.piles import board, start_of, targets
+from solitaire_env.play.site import games_data
+from solitaire_env.policies.shipped import shipped_games
 from solitaire_env.transcripts import parse_transcript, replay
-from solitaire_env.variants import VARIANTS
+from solitaire_env.variants import VARIANTS, known_variants
 from tests.games import ONE_PER_RULE
 from tests.recorded import recorded_game
 
@@ -357,6 +359,20 @@ def test_greedy_is_always_offered() -> None:
     assert (advice["action"], advice["words"]) == ("t7>f", "AH home, from t7")
     assert advice["value"] is None and advice["actions"] == []
     assert do(client, told, "advance", policy="greedy")["last"]["action"] == "t7>f"
+
+
+def test_the_page_selects_the_network_of_a_game_or_greedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It selects the last policy that plays the game."""
+    asked: list[Any] = []
+    monkeypatch.setattr(server, "serve", lambda *args: asked.append((args[0], args[1].close())))
+    assert cli.main(["serve", "--port", "0"]) == 0
+    client = client_of(*asked[0][0])
+    without_server = games_data()["details"]
+    for variant in known_variants():
+        expected = "shipped" if variant.name in shipped_games() else "greedy"
+        listed = do(client, deal(client, variant.name, 1), "policies")["policies"]
+        assert [policy["id"] for policy in listed if not policy["error"]][-1] == expected
+        assert without_server[variant.name]["policies"][-1]["id"] == expected
 
 
 def test_policies_give_hints_and_play_on(client: TestClient) -> None:
