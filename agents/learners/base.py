@@ -19,7 +19,7 @@ from stable_baselines3.common.utils import get_device
 from agents.config import TrainConfig
 from agents.learners.parallel import make_minibatches, set_gradients
 from agents.learners.process_group import ProcessGroup
-from agents.learners.training_env import TrainingEnv
+from agents.learners.training_env import TrainingEnv, derived_seed
 from agents.networks.actor_critic import ActorCritic
 from agents.networks.feature_cache import Rows
 from agents.networks.scores import Scores
@@ -61,7 +61,7 @@ class Learner:
         self.num_timesteps = 0
         """Steps of all games until now."""
         th.manual_seed(config.seed)
-        env.seed(config.seed)
+        env.seed(derived_seed(config.seed, group.rank))
         self.policy = ActorCritic(
             config.network, config.spec, config.network_sizes, config.rate_at(group.share)
         ).to(self.device)

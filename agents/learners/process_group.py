@@ -79,10 +79,6 @@ class ProcessGroup:
         """Number of ``games`` of this process."""
         return games // self.size + (self.rank < games % self.size)
 
-    def first_of(self, games: int) -> int:
-        """Number of ``games`` of the processes before this one."""
-        return self.rank * (games // self.size) + min(self.rank, games % self.size)
-
     def end(self) -> None:
         """End the other processes."""
         for worker in self.workers:

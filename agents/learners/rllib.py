@@ -30,6 +30,7 @@ from agents.learners.initial_weights import initialize
 from agents.learners.parallel import MAX_GRAD_NORM
 from agents.learners.progress import WINDOW, Progress, Rates
 from agents.learners.selection import Selection
+from agents.learners.training_env import derived_seed
 from agents.networks import network_class
 from agents.networks.actor_critic import make_value_layer
 from agents.runs.config_files import import_games
@@ -82,7 +83,9 @@ class MaskInObservation(gym.vector.VectorWrapper):
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
         """Start new games."""
-        observations, infos = self.env.reset(seed=seed, options=options)
+        # RLlib gives consecutive seeds to its env runners.
+        own = derived_seed(seed) if isinstance(seed, int) else seed
+        observations, infos = self.env.reset(seed=own, options=options)
         return self._join(observations, infos, np.zeros(self.num_envs, dtype=np.bool_)), {}
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
@@ -237,7 +240,7 @@ def make_algorithm(config: TrainConfig, weights: Weights, runners: int, learners
             )
         )
         .callbacks(CountGames)
-        .debugging(seed=config.seed, log_level="ERROR")
+        .debugging(seed=derived_seed(config.seed) >> 31, log_level="ERROR")
     )  # fmt: skip
     return settings.build_algo()
 

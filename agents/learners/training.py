@@ -17,7 +17,7 @@ from agents.learners.pqn import PQN, TEMPERATURE
 from agents.learners.process_group import ProcessGroup, start_processes
 from agents.learners.progress import LastGames, Progress, Rates
 from agents.learners.selection import Selection
-from agents.learners.training_env import make_env
+from agents.learners.training_env import derived_seed, make_env
 from agents.runs.checkpoints import load_checkpoint, save_checkpoint
 from agents.runs.config_files import dump_config, import_games
 from agents.runs.folders import CHECKPOINT, CURVE, cut_curve
@@ -183,8 +183,9 @@ def _make(
         write_text(run / "config.yaml", dump_config(config))  # with what the command line changes
         cut_curve(run / CURVE, model.num_timesteps)
     # A resumed run has other deals than at its start, and each process has its own.
-    env.seed(config.seed + model.num_timesteps + group.first_of(config.num_envs))
-    th.manual_seed(config.seed + group.rank)
+    own = derived_seed(config.seed, group.rank, model.num_timesteps)
+    env.seed(own)
+    th.manual_seed(own)
     return model, progress
 
 

@@ -105,6 +105,15 @@ def find_only_moves(
                 actions[game] = action
 
 
+def derived_seed(seed: int, *stream: int) -> int:
+    """The seed, below ``2**62``, of one of the independent streams of a seed.
+
+    Rows of an environment have consecutive seeds. So those of two trainings would share most deals if their
+    environments had consecutive seeds too.
+    """
+    return int(np.random.SeedSequence([seed, *stream]).generate_state(1, np.uint64)[0] >> 2)
+
+
 def make_env(config: TrainConfig, num_envs: int | None = None) -> TrainingEnv:
     """The native vector environment of a configuration."""
     size = num_envs or config.num_envs

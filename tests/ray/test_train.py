@@ -82,6 +82,15 @@ def test_env_runners_draw_the_chosen_deals() -> None:
     assert {*env.env.batch.deal_numbers.tolist()} == {*range(2_000_000, 2_000_003)}
 
 
+def test_env_runners_with_consecutive_seeds_share_no_deal() -> None:
+    env = MaskedVectorEnv(make_config({"env": "busy-aces"}, "test"), 32)
+    found: set[int] = set()
+    for seed in range(5):
+        env.reset(seed=seed)
+        found.update(env.env.batch.deal_numbers.tolist())
+    assert len(found) == 5 * 32
+
+
 def test_keys_that_rllib_does_not_support_are_refused() -> None:
     with pytest.raises(ConfigError, match="learner is 'pqn', allowed with --ray: 'ppo', 'maskable-ppo'"):
         check_config(make_config({"learner": "pqn"}, "test"))

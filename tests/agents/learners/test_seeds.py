@@ -1,0 +1,86 @@
+"""Trainings with different seeds play different deals."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.config import TrainConfig, make_config
+from agents.learners import training
+from agents.learners.factory import make_model
+from agents.learners.process_group import ProcessGroup
+from agents.learners.training_env import make_env
+
+SEEDS = range(5)
+VALUES: dict[str, Any] = {
+    "env": "eights-down", "minutes": None, "total_steps": 600, "width": 8, "num_envs": 16, "n_steps": 8,
+    "batch_size": 64, "threads": 1, "stall_limit": 4, "selection_deals": None,
+}  # fmt: skip
+
+
+def config_of(seed: int, **values: Any) -> TrainConfig:
+    return make_config({**VALUES, **values, "seed": seed}, "test")
+
+
+def deals_of(config: TrainConfig, run: Path, *, resume: bool = False) -> set[int]:
+    """The deals of a training, looked up before each update."""
+    met: set[int] = set()
+    run.mkdir(exist_ok=True)
+    training.learn(
+        config, run, resume=resume, quiet=True,
+        on_update=lambda callback: met.update(callback.model.env.batch.deal_numbers.tolist()),  # type: ignore[union-attr]
+    )  # fmt: skip
+    return met
+
+
+def share_none(found: dict[Any, set[int]]) -> bool:
+    """Whether no two sets share a deal: there are so many deals that none is drawn twice."""
+    assert all(len(deals) >= 16 for deals in found.values())
+    return all(not found[a] & found[b] for a, b in combinations(found, 2))
+
+
+@pytest.mark.parametrize(
+    "learner", ["maskable-ppo", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ppo", "pqn"))]
+)
+def test_trainings_with_other_seeds_share_no_deal(learner: str, tmp_path: Path) -> None:
+    found = {seed: deals_of(config_of(seed, learner=learner), tmp_path / f"run-{seed}") for seed in SEEDS}
+    assert share_none(found)
+    again = deals_of(config_of(0, learner=learner), tmp_path / "again")
+    assert again & found[0], "the same seed has the same deals"
+
+
+def test_a_resumed_training_shares_no_deal_with_its_start_or_other_seeds(tmp_path: Path) -> None:
+    found = {}
+    for seed in SEEDS:
+        run = tmp_path / f"run-{seed}"
+        found[seed, "start"] = deals_of(config_of(seed, learner="maskable-ppo"), run)
+        found[seed, "resumed"] = deals_of(
+            config_of(seed, learner="maskable-ppo", total_steps=1_200), run, resume=True
+        )
+    assert share_none(found)
+
+
+def test_processes_of_trainings_share_no_deal() -> None:
+    found = {}
+    for seed in SEEDS:
+        for rank in range(3):
+            config = config_of(seed)
+            env = make_env(config)
+            make_model(config, env, ProcessGroup(rank, 3))
+            env.reset()
+            found[seed, rank] = {*env.batch.deal_numbers.tolist()}
+    assert share_none(found)
+
+
+def test_row_i_of_a_seed_is_the_first_row_of_that_seed_plus_i() -> None:
+    """The convention of Gymnasium holds for the environment itself."""
+    rows, one = make_env(config_of(0)), make_env(config_of(0), 1)
+    rows.seed(7)
+    rows.reset()
+    for row, deal in enumerate(rows.batch.deal_numbers.tolist()):
+        one.seed(7 + row)
+        one.reset()
+        assert one.batch.deal_numbers.tolist() == [deal]
