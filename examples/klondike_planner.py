@@ -2,8 +2,8 @@
 
 Each move is planned in some worlds: copies of the game in which the hidden cards are dealt again, consistent
 with all that the player has seen (``resample``). Each legal move is tried in each world, and the policy
-``greedy`` plays on. A move that is not better than its own is not played. Of deals 0 to 29 it wins 15,
-``greedy`` alone 6.
+``greedy`` plays on. A move that is not better than its own is not played. Of deals 0 to 29 it wins 16,
+``greedy`` alone 18.
 
     python examples/klondike_planner.py --worlds 8 --deals 30
 """
