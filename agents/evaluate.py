@@ -18,7 +18,7 @@ from agents.playing.games import play_policy
 from agents.results.stored import deals_text
 from agents.results.tables import summary_table
 from solitaire_env import env_id
-from solitaire_env.benchmark import Track, result, score, split_deals
+from solitaire_env.benchmark import Track, result, score, split_deals, track_of
 from solitaire_env.core.variant import Build, Moves, Spaces
 from solitaire_env.evaluation.runner import NUM_ENVS
 from solitaire_env.loading import SEARCH
@@ -96,7 +96,7 @@ def run(a: Arguments) -> int:
     of = f"deals {a.deals}" if a.split is None else f"split {a.split}"
     print(f"{env_id(config.variant)}, {of}, intervals of 95 %\n")
     print(summary_table([(name, moves, done.summary)]))
-    track: Track = "search" if a.policy == SEARCH else done.information
+    track: Track = "search" if a.policy == SEARCH else track_of(done.information)
     row = score(done.games, a.split, track)
     if row.score is not None:
         print(f"\nscore {row.score:.1f} (0: random, 100: the best stored result)")

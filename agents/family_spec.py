@@ -46,7 +46,7 @@ class NumberedLayout(FamilyLayout):
     @cached_property
     def places(self) -> list[npt.NDArray[np.int64]]:
         """See :class:`FamilyLayout`."""
-        layouts = [observation_layout(variant, "player") for variant in self.variants]
+        layouts = [observation_layout(variant, self.information) for variant in self.variants]
         return [1 + np.arange(max(part.stop for part in own.values())) for own in layouts]
 
     @cached_property
@@ -90,7 +90,7 @@ class FamilySpec:
     @cached_property
     def layout(self) -> NumberedLayout:
         """The observations and actions of the training."""
-        return NumberedLayout(self.variants)
+        return NumberedLayout(self.variants, self.settings.information)
 
     @property
     def num_actions(self) -> int:

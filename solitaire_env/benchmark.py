@@ -22,6 +22,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from solitaire_env.core.layout import Information
 from solitaire_env.core.variant import Variant
 from solitaire_env.evaluation import Game, game_rules, summarize
 from solitaire_env.registration import env_variant, resolve_variant
@@ -37,6 +38,13 @@ Track = Literal["player", "thoughtful", "search"]
 """What a policy may use: what a player sees; also the order of the stock and the face-down cards; what a
 player sees, with simulated moves and a stated time a move."""
 TRACKS: Final = ("player", "thoughtful", "search")
+
+
+def track_of(information: Information) -> Track:
+    """The track of a policy that does not search: a player may remember the stock."""
+    return "thoughtful" if information == "thoughtful" else "player"
+
+
 VERSION: Final = 0
 """Version of splits and references; scores of different versions cannot be compared."""
 DATA: Final = Path(__file__).with_name("benchmark.json")

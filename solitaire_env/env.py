@@ -227,7 +227,8 @@ class BatchRow:
         """The position in a ``cards`` observation."""
         if self.settings.observation != "cards":
             raise ValueError(f"observation is {self.settings.observation!r}, allowed for decoding: 'cards'")
-        return read_row(self.variant, self.batch.own_observation(self.row, observation), "observation")
+        own, hidden = self.batch.own_observation(self.row, observation), self.settings.information == "memory"
+        return read_row(self.variant, own, "observation", hidden=hidden)
 
     # ----------------------------------------------------------------------------- save, restore
 
@@ -297,7 +298,8 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
         (:data:`~solitaire_env.splits.SPLITS`), such as ``"train-1k"``; a text, such as
         ``"2000000:2100000"``; a range, a list or an array of deal numbers from 2**20; None for all of these.
     observation, information
-        See above; ``information="thoughtful"`` shows the order of the stock.
+        See above; ``information="memory"`` shows the order of a stock that the player has seen,
+        ``"thoughtful"`` that of any.
     reward
         The reward scheme.
     on_invalid

@@ -247,7 +247,8 @@ class TextGame:
     @property
     def _remembers(self) -> bool:
         """Whether there is a redeal to remember the stock after."""
-        return self.memory and self.env.variant.passes != 1
+        memory = self.memory or self.env.settings.information == "memory"
+        return memory and self.env.variant.passes != 1
 
     def _question(self, moves: list[str], marked: str | None) -> str:
         """Why no move of an answer was played, and the legal ones."""

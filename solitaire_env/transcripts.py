@@ -8,7 +8,7 @@ the start, then an action per line::
     policy: greedy                   name of the policy, any text in one line
     deal: 7                          or ms:11982, pysol:24; none if it started from a position
     result: won, 104 cards home, 398 steps             or stuck, or truncated
-    information: player              or thoughtful; absent if it is not known
+    information: player              or memory, or thoughtful; absent if it is not known
 
     variant: busy-aces               full position text, the stock known
     stock: 4C TD 9S
@@ -18,9 +18,10 @@ the start, then an action per line::
     2. w>t3  # value 0.412; t3>t5 83.1 %; draw 10.2 %
     ...
 
-``information`` is what the player saw: with ``thoughtful`` also the order of the stock. Lines have this
-order, and an empty line separates the parts. A game that was over at the start has no third part. A truncated
-game may count more steps than it has actions: a policy that cycles is not followed to the step limit.
+``information`` is what the player saw: with ``memory`` also the order of a stock that it had seen, with
+``thoughtful`` that of any. Lines have this order, and an empty line separates the parts. A game that was over
+at the start has no third part. A truncated game may count more steps than it has actions: a policy that
+cycles is not followed to the step limit.
 
 The policy's thought before an action may follow it, after two spaces or more and ``#``: the expected value,
 to a thousandth, then its likeliest actions with their probabilities, to a tenth of a percent. Unknown parts

@@ -19,7 +19,7 @@ from solitaire_env.core.cards import DOWN, EMPTY, FACE_DOWN, card_name, parse_ca
 from solitaire_env.core.deals import RESERVED_DEALS
 from solitaire_env.core.layout import make_rules
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.notation import Position, format_position, parse_position
+from solitaire_env.notation import Position, parse_position
 from solitaire_env.registration import env_id
 from solitaire_env.testing import check_state
 from solitaire_env.util.messages import shown
@@ -291,6 +291,34 @@ def test_a_card_that_worries_back_and_goes_home_again_does_not_count_for_the_sta
 # ----------------------------------------------------------------------------------- observations
 
 
+def shown_position(env: SolitaireEnv) -> Position:
+    """The position as the player knows it."""
+    position = parse_position(env.position(), env.variant)
+    if env.settings.information == "thoughtful":
+        return position
+    remembers = env.settings.information == "memory" and env.get_state()["stock_seen"]
+    return position.hidden(np.array(position.stock, dtype=np.int8) if remembers else None)
+
+
+@pytest.mark.parametrize("observation", observations.OBSERVATIONS)
+def test_with_memory_the_stock_is_observed_once_it_has_been_seen(observation: Any) -> None:
+    """Klondike's stock is empty after 24 draws; the redeal turns the waste over."""
+    env = SolitaireEnv("klondike", observation=observation, information="memory")
+    known = SolitaireEnv("klondike", observation=observation, information="thoughtful")
+    unseen, _ = env.reset(options={"deal": 7})
+    known.reset(options={"deal": 7})
+    stock = env.observation_layout["stock"]
+    assert set(unseen[stock].tolist()) == ({1} if observation == "cards" else {0.0})
+    for move in 24 * ["draw"] + ["redeal", "draw"]:
+        seen = play(env, move)[0]
+        expected = play(known, move)[0]
+    np.testing.assert_array_equal(seen[stock], expected[stock])
+    assert np.count_nonzero(seen[stock]) > 20 and not np.array_equal(seen, expected), "piles are hidden"
+    # A state keeps the memory.
+    copied = SolitaireEnv("klondike", observation=observation, information="memory")
+    np.testing.assert_array_equal(copied.reset(options={"state": env.get_state()})[0], seen)
+
+
 @pytest.mark.parametrize("name", ALL_GAMES)
 def test_card_observations_show_the_position(name: str) -> None:
     """The decoder returns the player's view; named slices are in the right places."""
@@ -299,11 +327,10 @@ def test_card_observations_show_the_position(name: str) -> None:
         observation, info = env.reset(seed=0)
         rng = np.random.default_rng(0)
         for _ in range(15):
-            shown = format_position(env.decode_observation(observation))
-            assert shown == env.position(hidden=information == "player")
+            assert env.decode_observation(observation) == shown_position(env)
             assert env.observation_space.contains(observation)
             observation, _, _, _, info = env.step(int(rng.choice(np.flatnonzero(info["action_mask"]))))
-        pile = parse_position(env.position(hidden=information == "player"), env.variant).tableau[0]
+        pile = shown_position(env).tableau[0]
         assert [code for code in observation[env.observation_layout["t1"]].tolist() if code] == list(pile)
 
 
@@ -362,7 +389,8 @@ def features_of(seen: Position, reference: ReferenceGame, layout: dict[str, slic
     if more:
         out[layout["rules"]] = more
     if "stock" in layout:
-        words = [word for code in reversed(seen.stock) for word in card_words(code, variant.ranks)]
+        known = (code for code in reversed(seen.stock) if code != FACE_DOWN)
+        words = [word for code in known for word in card_words(code, variant.ranks)]
         out[layout["stock"]][: len(words)] = words
     return out
 
@@ -376,7 +404,7 @@ def test_features_equal_their_description(name: str, information: str) -> None:
     for _ in range(25):
         assert env.observation_space.contains(observation)
         reference = ReferenceGame.from_text(env.position(), ReferenceRules.of(env.variant))
-        seen = parse_position(env.position(hidden=information == "player"), env.variant)
+        seen = shown_position(env)
         expected = features_of(seen, reference, env.observation_layout)
         np.testing.assert_allclose(observation, expected, atol=1e-6, err_msg=env.position())
         observation, _, _, _, info = env.step(int(rng.choice(np.flatnonzero(info["action_mask"]))))

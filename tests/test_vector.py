@@ -48,6 +48,7 @@ def states(env: SolitaireVectorEnv) -> list[dict[str, Any]]:
     [
         {"observation": "features"},
         {"information": "thoughtful"},
+        {"information": "memory"},
         {"observation": "features", "information": "thoughtful", "reward": "win"},
         {"on_invalid": "terminate", "reward": "progress+win"},
         {"stall_limit": 3},

@@ -13,7 +13,7 @@ from agents.results.tables import summary_table
 from agents.runs.config_files import load_config
 from agents.runs.folders import BASELINES, history_of, policy_name
 from solitaire_env import env_id
-from solitaire_env.benchmark import result, score, split_of
+from solitaire_env.benchmark import result, score, split_of, track_of
 from solitaire_env.evaluation import Evaluation, Game, Summary, mcnemar
 from solitaire_env.policies.linear import has_weights
 from solitaire_env.splits import STANDARD, parse_deals
@@ -86,7 +86,7 @@ def compare(config: TrainConfig, run: Path, *, quiet: bool) -> str:
     transcripts |= trained.transcripts
     best = best_game(trained)
     seen = count_trained_on(config, run, str(config.eval_deals))
-    scored = score(trained.games, split_of(trained.games), trained.information)
+    scored = score(trained.games, split_of(trained.games), track_of(trained.information))
     write_json(run / "score.json", {**result(scored), "trained_on": seen})
     write_text(run / "best_game.txt", transcripts[best.deal])
     rival = max(rivals, key=lambda name: evaluations[name].summary.wins)

@@ -65,7 +65,8 @@ def _check_game(game: Transcript, config: TrainConfig, chosen: set[int]) -> None
             f"deal {game.deal} is reserved for evaluation, as are 0-999 and 100000-100999, "
             "allowed: other deals"
         )
-    if ours.stock and config.information == "player" and game.information != "player":
+    allowed = ("player", config.information)
+    if ours.stock and config.information != "thoughtful" and game.information not in allowed:
         raise ValueError(
             f"its information is {game.information!r}, so its player may have seen the stock, "
             "allowed: 'player', or a configuration with information 'thoughtful'"

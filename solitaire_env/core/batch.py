@@ -21,7 +21,7 @@ from solitaire_env.core.episodes import Limits, make_episodes, play_rows
 from solitaire_env.core.family import FamilyLayout, show_rows
 from solitaire_env.core.layout import AWAY, DEAL, LEAVE, PLAY, REFUSE, WON, ActionLayout, Rules
 from solitaire_env.core.native import Bound, Int8, Int64, kernel
-from solitaire_env.core.observations import observation_writer
+from solitaire_env.core.observations import INFORMATION, observation_writer
 from solitaire_env.core.position import (
     Position,
     position_faults,
@@ -208,7 +208,7 @@ class Batch:
         observations of its games.
         """
         self.groups = (self.groups[0]._replace(state=other.state),)
-        self.state, self.mask = other.state, other.mask
+        self.state, self.mask, self.stock_seen = other.state, other.mask, other.stock_seen
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         memo[id(self.chosen)] = self.chosen
@@ -228,20 +228,32 @@ class Batch:
     def _bind(self, number: int) -> _Kernels:
         group, layout = self.groups[number], self.layout
         spec, state, dealt = group
-        rules, information = spec.rules, spec.settings.information
-        thoughtful = int(information == "thoughtful")
+        rules, information = spec.rules, INFORMATION.index(spec.settings.information)
         written = layout is None and spec.settings.observation == "cards"
         if layout is None:
             actions, todo = self._actions, self._todo
             show: Any = observation_writer(
-                rules, state, information, self._observations, np.arange(self.size)
+                rules,
+                state,
+                spec.settings.information,
+                self.stock_seen,
+                self._observations,
+                np.arange(self.size),
             )
         else:
             actions, todo = self._own
             places, numbers = layout.places[number], layout.actions[number]
             own = np.zeros((self.size, len(places)), dtype=np.int8)
             show = show_rows.bind(
-                rules, state, thoughtful, own, places, numbers, self._observations, self.mask
+                rules,
+                state,
+                information,
+                self.stock_seen,
+                own,
+                places,
+                numbers,
+                self._observations,
+                self.mask,
             )
         return _Kernels(
             order_rows.bind(rules, dealt),
@@ -252,7 +264,7 @@ class Batch:
                 np.zeros(rules.cards, dtype=np.int64), np.zeros(KINDS, dtype=np.int64),
             ),
             play_rows.bind(
-                rules, dealt, state, self.events, group.limits, self.episodes, int(written), thoughtful,
+                rules, dealt, state, self.events, group.limits, self.episodes, int(written), information,
                 self._observations if written else np.zeros((self.size, 0), dtype=np.int8), actions, todo,
             ),
             show,
@@ -719,13 +731,14 @@ class Batch:
         return position_from_row(group.variant, group.state.rows[row])
 
     def visible(self, row: int, memory: bool = False) -> Position:
-        """The position of a game as its player sees it; with the stock if ``information`` is thoughtful, and
-        if the player has seen it and remembers it (``memory``).
+        """The position of a game as its player sees it; with the stock if ``information`` is thoughtful, or
+        if the player has seen it and remembers it (``memory``, or the information of this name).
         """
         position = self.position(row)
         if self.settings.information == "thoughtful":
             return position
-        group, seen = self.group_of(row), memory and self.stock_seen[row]
+        group = self.group_of(row)
+        seen = (memory or self.settings.information == "memory") and self.stock_seen[row]
         return position.hidden(group.state.rows[row, group.spec.rules.row_stock :] if seen else None)
 
     # ---------------------------------------------------------------------------- save, restore

@@ -108,7 +108,7 @@ def play_rows(
     limits: Limits,
     episodes: Episodes,
     written: int,
-    thoughtful: int,
+    information: int,
     observations: Annotated[Int8, "batch size"],
     actions: Annotated[Int64, "batch"],
     todo: Annotated[Int8, "batch"],
@@ -125,6 +125,6 @@ def play_rows(
             step_row(rules, deals, state, events, b, actions[b], todo[b])
             _update(state, events, limits, episodes, b, todo[b])
             if written:
-                write_cards(rules, state.rows, thoughtful, b, observations)
+                write_cards(rules, state.rows, information, episodes.stock_seen, b, observations)
             ended += episodes.ended[b]
     return ended

@@ -21,7 +21,7 @@ from solitaire_env.core.layout import (
     observation_layout,
     slices_of,
 )
-from solitaire_env.core.native import Int8, Int64, kernel
+from solitaire_env.core.native import Bool, Int8, Int64, kernel
 from solitaire_env.core.observations import cards_high, write_cards
 from solitaire_env.core.rules.state import State
 from solitaire_env.core.variant import Variant
@@ -118,7 +118,7 @@ class FamilyLayout(Immutable):
         sizes |= {"cells": max(r.cells for r in rules), "waste": max(r.stock_capacity for r in rules)}
         sizes |= {"foundations": SUITS * decks, "stock_count": 1, "redeals": 1, "base": 1}
         sizes["rules"] = len(RULE_FIELDS)
-        if self.information == "thoughtful":
+        if self.information != "player":
             sizes["stock"] = sizes["waste"]
         return slices_of(sizes)
 
@@ -164,7 +164,8 @@ class FamilyLayout(Immutable):
 def show_rows(
     rules: Rules,
     state: State,
-    thoughtful: int,
+    information: int,
+    stock_seen: Annotated[Bool, "batch"],
     own: Annotated[Int8, "batch entries"],
     places: Annotated[Int64, "entries"],
     numbers: Annotated[Int64, "rules.actions"],
@@ -183,7 +184,7 @@ def show_rows(
     """
     for k in range(rows.shape[0]):
         b = rows[k]
-        write_cards(rules, state.rows, thoughtful, b, own)
+        write_cards(rules, state.rows, information, stock_seen, b, own)
         for entry in range(places.shape[0]):
             observations[b, places[entry]] = own[b, entry]
         for action in range(numbers.shape[0]):

@@ -63,8 +63,12 @@ REFUSE: Final = 4
 
 Observation = Literal["cards", "features"]
 """Kinds of observation."""
-Information = Literal["player", "thoughtful"]
-"""Whether the order of the stock is hidden or known."""
+Information = Literal["player", "thoughtful", "memory"]
+"""What is known of hidden cards: nothing, all, or the order of a stock that the player has seen."""
+PLAYER: Final = 0
+THOUGHTFUL: Final = 1
+MEMORY: Final = 2
+"""The numbers of these, for kernels."""
 
 
 class Rules(NamedTuple):
@@ -354,9 +358,9 @@ def observation_layout(variant: Variant, information: Information = "player") ->
     """Named slices of the ``cards`` observation.
 
     ``t1``.. for the tableau piles, and, if the variant has them, ``cells``, ``waste``, ``stock_count``,
-    ``redeals``, ``base`` and, with ``information="thoughtful"``, ``stock``; always ``foundations``.
+    ``redeals``, ``base`` and, unless ``information`` is ``"player"``, ``stock``; always ``foundations``.
     """
     parts = _row_parts(variant)
-    if information != "thoughtful":
+    if information == "player":
         del parts["stock"]
     return {name: part for name, part in parts.items() if part.start < part.stop}

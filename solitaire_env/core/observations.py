@@ -14,7 +14,10 @@ import numpy.typing as npt
 
 from solitaire_env.core.cards import DOWN, FACE_DOWN, KING, SUITS
 from solitaire_env.core.layout import (
+    MEMORY,
     ONE_CARD,
+    PLAYER,
+    THOUGHTFUL,
     Information,
     Observation,
     Rules,
@@ -22,7 +25,7 @@ from solitaire_env.core.layout import (
     observation_layout,
     slices_of,
 )
-from solitaire_env.core.native import Bound, Float32, Int8, Int64, inner, kernel
+from solitaire_env.core.native import Bool, Bound, Float32, Int8, Int64, inner, kernel
 from solitaire_env.core.rules.building import base_rank
 from solitaire_env.core.rules.state import State
 from solitaire_env.core.variant import Variant
@@ -74,8 +77,8 @@ def feature_layout(variant: Variant, information: Information = "player") -> dic
     face-down cards in each tableau pile / capacity. A face-down card counts as buried only with
     ``information="thoughtful"``.
 
-    With ``information="thoughtful"``, ``stock``: rank / ranks and four entries for the suit of each of its
-    cards, the next to be drawn first.
+    Unless ``information`` is ``"player"``, ``stock``: rank / ranks and four entries for the suit of each of
+    its cards, the next to be drawn first; with ``"memory"`` 0 until the player has seen the stock.
     """
     r = make_rules(variant)
     names = [f"t{p + 1}" for p in range(r.piles)]
@@ -84,7 +87,7 @@ def feature_layout(variant: Variant, information: Information = "player") -> dic
     sizes |= {"cards": 4 * r.ranks * CARD_FEATURES, "counts": 4}
     if more := r.row_stock - r.row_redeals + r.hides * r.piles:
         sizes["rules"] = more
-    if information == "thoughtful" and r.has_stock:
+    if information != "player" and r.has_stock:
         sizes["stock"] = 5 * r.stock_capacity
     return slices_of(sizes)
 
@@ -177,9 +180,9 @@ def _write_rule_features(rules, state, b, place, depths, out):
 
 
 @inner
-def _stock_features(rules, state, b, place, out):
-    """The cards of the stock, the next to be drawn first."""
-    stock = state.stock[b]
+def _stock_features(rules, state, b, place, shown, out):
+    """The cards of the stock, the next to be drawn first; 0 if they are not ``shown``."""
+    stock = state.stock[b] * shown
     for k in range(rules.stock_capacity):
         out[b, place : place + 5] = 0.0
         if k < stock:
@@ -193,7 +196,8 @@ def _stock_features(rules, state, b, place, out):
 def _write_features(
     rules: Rules,
     state: State,
-    thoughtful: int,
+    information: int,
+    stock_seen: Annotated[Bool, "batch"],
     depths: Annotated[Float32, "heights"],
     out: Annotated[Float32, "batch size"],
     games: Annotated[Int64, "n"],
@@ -205,7 +209,7 @@ def _write_features(
     for k in range(start, stop):
         b = games[k]
         _source_features(rules, state, b, depths, out)
-        _card_features(rules, state, b, thoughtful, depths, out)
+        _card_features(rules, state, b, int(information == THOUGHTFUL), depths, out)
         out[b, counts] = state.stock[b] / max(rules.stock_capacity, 1)
         out[b, counts + 1] = state.spaces[b] / rules.piles
         out[b, counts + 2] = state.empty_cells[b] / max(rules.cells, 1)
@@ -213,21 +217,23 @@ def _write_features(
         place = counts + 4
         _write_rule_features(rules, state, b, place, depths, out)
         place += rules.row_stock - rules.row_redeals + rules.hides * rules.piles
-        if thoughtful and rules.has_stock:
-            _stock_features(rules, state, b, place, out)
+        if information != PLAYER and rules.has_stock:
+            shown = information == THOUGHTFUL or stock_seen[b]
+            _stock_features(rules, state, b, place, int(shown), out)
 
 
 @inner
-def write_cards(rules, rows, thoughtful, b, out):
+def write_cards(rules, rows, information, stock_seen, b, out):
     """Write the ``cards`` observation of a game: the position row up to what the player sees.
 
     Users may change it, so it is never the position row itself.
     """
-    if thoughtful:
-        for place in range(rules.row_size):
-            out[b, place] = rows[b, place]
-        return
-    hidden = rules.row_cells if rules.hides else 0
+    if information != PLAYER:
+        hides_stock = information == MEMORY and not stock_seen[b]
+        for place in range(rules.row_stock, rules.row_size):
+            card = rows[b, place]
+            out[b, place] = FACE_DOWN if hides_stock and card != 0 else card
+    hidden = rules.row_cells if rules.hides and information != THOUGHTFUL else 0
     for place in range(hidden):
         card = rows[b, place]
         out[b, place] = FACE_DOWN if card >= DOWN else card
@@ -239,7 +245,8 @@ def write_cards(rules, rows, thoughtful, b, out):
 def _write_cards(
     rules: Rules,
     rows: Annotated[Int8, "batch rules.row_size"],
-    thoughtful: int,
+    information: int,
+    stock_seen: Annotated[Bool, "batch"],
     out: Annotated[Int8, "batch size"],
     games: Annotated[Int64, "n"],
     start: int,
@@ -247,21 +254,22 @@ def _write_cards(
 ) -> None:
     """Write the ``cards`` observation of games."""
     for k in range(start, stop):
-        write_cards(rules, rows, thoughtful, games[k], out)
+        write_cards(rules, rows, information, stock_seen, games[k], out)
 
 
 def observation_writer(
     rules: Rules,
     state: State,
     information: Information,
+    stock_seen: npt.NDArray[np.bool_],
     out: npt.NDArray[Any],
     *games: npt.NDArray[np.int64],
 ) -> Bound:
     """A kernel that writes observations of games to their rows of ``out`` (``[batch, size]``): ``cards`` if
     it is int8, ``features`` if it is float32. It takes the rows, int64 ``[n]``, unless they are given here.
     """
-    thoughtful = int(information == "thoughtful")
+    shows = INFORMATION.index(information), stock_seen
     if out.dtype == np.int8:
-        return _write_cards.bind(rules, state.rows, thoughtful, out, *games)
+        return _write_cards.bind(rules, state.rows, *shows, out, *games)
     depths = np.arange(rules.pile_capacity + 1) / rules.pile_capacity
-    return _write_features.bind(rules, state, thoughtful, depths.astype(np.float32), out, *games)
+    return _write_features.bind(rules, state, *shows, depths.astype(np.float32), out, *games)

@@ -302,8 +302,9 @@ def remembered_order(
     return order
 
 
-def read_row(variant: Variant, row: npt.ArrayLike, what: str) -> Position:
-    """The position of a row as in :func:`position_from_row`, checked to be possible.
+def read_row(variant: Variant, row: npt.ArrayLike, what: str, *, hidden: bool = False) -> Position:
+    """The position of a row as in :func:`position_from_row`, checked to be possible; only a ``hidden`` one
+    may have a stock and face-down cards that are not known.
 
     Raises
     ------
@@ -315,7 +316,7 @@ def read_row(variant: Variant, row: npt.ArrayLike, what: str) -> Position:
     if not faults:
         size = np.size(row)
         whole = size > make_rules(variant).row_stock
-        if whole and FACE_DOWN in (*position.stock, *chain(*position.tableau)):
+        if whole and not hidden and FACE_DOWN in (*position.stock, *chain(*position.tableau)):
             faults = ["its stock has face-down cards"]
         elif not np.array_equal(position_to_row(position)[:size], row):
             faults = ["its row has gaps or a wrong stock count"]

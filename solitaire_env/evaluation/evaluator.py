@@ -85,8 +85,8 @@ def evaluate(
     build, spaces, moves
         House rules of the game.
     observation, information
-        What a function reads: ``"cards"`` (the default) or ``"features"``, ``"player"`` (the default) or
-        ``"thoughtful"``. A policy declares it itself.
+        What a function reads: ``"cards"`` (the default) or ``"features"``, ``"player"`` (the default),
+        ``"memory"`` or ``"thoughtful"``. A policy declares it itself.
     max_episode_steps
         Step limit, in actions of the game; the registered one by default.
     num_envs

@@ -299,6 +299,7 @@ class Runner:
         rows = rows[self._games.outdated[rows]]
         if len(rows):
             self.view_batch.state.rows[rows] = self.batch.state.rows[rows]
+            self.view_batch.stock_seen[rows] = self.batch.stock_seen[rows]
             self.view_batch.derive(rows)
             self._games.outdated[rows] = False
 
@@ -335,13 +336,17 @@ class Runner:
 
     # -------------------------------------------------------------------------- decisions in one game
 
-    def set_game(self, position: Position, start: Start, decision: int, number: int) -> None:
+    def set_game(
+        self, position: Position, stock_seen: bool, start: Start, decision: int, number: int
+    ) -> None:
         """Set the only game to one that is played elsewhere, to ask for a decision in it.
 
         Parameters
         ----------
         position
-            The current position.
+            The current position, in full.
+        stock_seen
+            Whether the player has seen the stock.
         start
             The start of the game, which its random numbers depend on.
         decision
@@ -352,6 +357,7 @@ class Runner:
         if not self._rows:
             self._allocate(1)
         self.batch.place(0, position)
+        self.batch.stock_seen[0] = stock_seen
         self._games.outdated[0] = True
         self._games.numbers[0] = number
         if self.policy.stochastic:

@@ -110,7 +110,8 @@ class Adviser:
         """
         position = session.full_position()
         key = (session.number, session.env.position(), session.decisions)
-        self.runner.set_game(position, session.start, session.decisions, session.number)
+        stock_seen = session.env.get_state()["stock_seen"]
+        self.runner.set_game(position, stock_seen, session.start, session.decisions, session.number)
         if self._last is not None and self._last[0] == key:
             self.runner.show(np.zeros(1, dtype=np.int64))
             return self._last[1]

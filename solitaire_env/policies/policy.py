@@ -41,7 +41,8 @@ class Policy:
     observation: Observation = "cards"
     """The kind of observation that it reads."""
     information: Information = "player"
-    """Whether it sees the order of the stock (``"thoughtful"``)."""
+    """Whether it sees the order of the stock (``"thoughtful"``), or that of one that the player has seen
+    (``"memory"``)."""
     moves: Moves | None = None
     """The action set that it chooses from; None: that of the game. In a one-card game ``"supermove"`` is
     expanded and played as single cards."""

@@ -23,7 +23,7 @@ from solitaire_env.core.cards import (
     suit_of,
 )
 from solitaire_env.core.layout import Information, observation_layout
-from solitaire_env.core.observations import cards_high
+from solitaire_env.core.observations import INFORMATION, cards_high
 from solitaire_env.util.messages import shown
 from solitaire_env.variants import (
     GROUPS,
@@ -220,7 +220,7 @@ def test_describe_writes_the_rules(rules: dict[str, Any], sentence: str) -> None
 # --------------------------------------------------------------------------------------- layout
 
 
-@pytest.mark.parametrize("information", ["player", "thoughtful"])
+@pytest.mark.parametrize("information", INFORMATION)
 def test_observation_slices_cover_the_row(information: str) -> None:
     """The parts follow each other without a gap, each as long as it must be."""
     for name, variant in ALL_GAMES.items():
@@ -233,7 +233,7 @@ def test_observation_slices_cover_the_row(information: str) -> None:
             "redeals": int(variant.passes > 1),
             "base": int(variant.base == "dealt"),
             "stock_count": int(variant.stock > 0),
-            "stock": variant.stock if information == "thoughtful" else 0,
+            "stock": 0 if information == "player" else variant.stock,
         }
         parts = list(layout.values())
         assert parts[0].start == 0 and parts[-1].stop == sum(sizes.values()), name
@@ -243,7 +243,7 @@ def test_observation_slices_cover_the_row(information: str) -> None:
         }, name
 
 
-@pytest.mark.parametrize("information", ["player", "thoughtful"])
+@pytest.mark.parametrize("information", INFORMATION)
 def test_an_embedding_of_all_codes_fits_every_observation(information: Information) -> None:
     """Of a face-down card that is shown, of counts, of every game."""
     highest = max(int(cards_high(variant, information).max()) for variant in ALL_GAMES.values())

@@ -15,7 +15,7 @@ from scipy import stats
 
 from solitaire_env.core import shuffle
 from solitaire_env.core.batch import NO_NUMBER, Batch
-from solitaire_env.core.cards import DOWN
+from solitaire_env.core.cards import DOWN, FACE_DOWN
 from solitaire_env.core.layout import DEAL, LEAVE, PLAY
 from solitaire_env.core.native import widened
 from solitaire_env.core.observations import observation_size, observation_writer
@@ -73,8 +73,14 @@ def choose(batch: Batch, chance: random.Random) -> int:
 @pytest.mark.parametrize("name", GAMES)
 def test_a_world_looks_and_plays_like_the_game_until_a_hidden_card_turns_up(name: str) -> None:
     batch, chance = new_batch(name), random.Random(name)
-    features = np.zeros((2, observation_size(VARIANTS[name], "features", "player")), dtype=np.float32)
-    observe = observation_writer(batch.rules, batch.state, "player", features, np.arange(2))
+    shown, observers = [], []
+    views: Any = product(("player", "memory"), (("cards", "i1"), ("features", "f4")))
+    for information, (kind, dtype) in views:
+        shown.append(np.zeros((2, observation_size(VARIANTS[name], kind, information)), dtype))
+        of_games = shown[-1], np.arange(2)
+        observers.append(
+            observation_writer(batch.rules, batch.state, information, batch.stock_seen, *of_games)
+        )
     batch.deal(ROW, [5])
     player, turned_up, seed, remembered = Player(), True, 0, 0
     for _ in range(120):
@@ -85,14 +91,21 @@ def test_a_world_looks_and_plays_like_the_game_until_a_hidden_card_turns_up(name
             resample(batch, WORLD, seed := seed + 1)
             assert player.hidden(batch, 1) == hidden
             assert seed > 5 or check_state(batch) == []
-        observe()
-        for seen in (batch.observations(), features, batch.state.mask, batch.state.status, batch.stock_seen):
+        for observe in observers:
+            observe()
+        np.testing.assert_array_equal(shown[0], batch.observations())
+        for seen in (*shown, batch.state.mask, batch.state.status, batch.stock_seen):
             np.testing.assert_array_equal(seen[0], seen[1])
         assert batch.stock_seen[0] == player.stock_seen
         if player.stock_seen:
             stocks = batch.state.rows[:, batch.rules.row_stock :]
             remembered += int(stocks.any())
             np.testing.assert_array_equal(stocks[0], stocks[1])
+            np.testing.assert_array_equal(shown[2][:, batch.rules.row_stock :], stocks)
+        else:
+            left = shown[2][0, batch.rules.row_stock :].tolist()
+            assert left[: batch.state.stock[0]] == [FACE_DOWN] * batch.state.stock[0]
+            assert not any(left[batch.state.stock[0] :])
         if batch.state.status[0]:
             break
         batch.step(np.repeat(choose(batch, chance), 2), batch.everyone)

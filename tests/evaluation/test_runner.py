@@ -10,7 +10,9 @@ import pytest
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation import Decisions, Runner
+from solitaire_env.policies.policy import Policy
 from solitaire_env.policies.random import Random
 from solitaire_env.variants import get_variant
 from tests.games import COMPILED
@@ -50,3 +52,28 @@ def test_the_view_is_that_of_the_current_position(shown: dict[str, Any]) -> None
     ends = [end for ended in runner.play(range(12)) for end in ended]
     assert sorted(end.start for end in ends) == list(range(12))  # type: ignore[type-var]
     assert several > 0 or "moves" not in shown
+
+
+@pytest.mark.parametrize(("game", "moves"), [("klondike", None), ("forty-and-eight", "supermove")])
+def test_a_policy_with_memory_sees_the_stock_once_it_has_been_seen(game: str, moves: Any) -> None:
+    """It draws whenever it can; the expected observations are those of an environment."""
+    variant = get_variant(game)
+    steps = 2 * variant.stock if COMPILED else variant.stock + 5
+    seen: list[Any] = []
+
+    class Draws(Policy):
+        information = "memory"
+
+        def __call__(self, observations: Any, masks: Any, **_: Any) -> Any:
+            seen.append(observations[0].copy())
+            return masks.argmax(1)
+
+    Draws.moves = moves
+    runner = Runner(Draws(), GameSpec(variant, Settings(max_episode_steps=steps)))
+    list(runner.play([3]))
+    env = SolitaireEnv(variant.with_rules(moves=moves), information="memory")
+    observation, info = env.reset(options={"deal": 3})
+    for shown in seen:
+        np.testing.assert_array_equal(shown, observation)
+        observation, _, _, _, info = env.step(int(info["action_mask"].argmax()))
+    assert len(seen) > variant.stock and (seen[-1][env.observation_layout["stock"]] > 1).any()

@@ -138,6 +138,29 @@ def test_a_policy_sees_what_it_declares() -> None:
     assert np.array_equal(seen[0][0], other.reset(options={"deal": 4})[0])
 
 
+def test_a_policy_with_memory_sees_the_stock_once_the_player_has() -> None:
+    variant = get_variant("klondike")
+    seen: list[Any] = []
+
+    class Looks:
+        information = "memory"
+
+        def __call__(self, observations: Any, masks: Any) -> Any:
+            seen.append(observations[0].tolist())
+            return masks.argmax(1)
+
+    session, adviser = new_session(variant, deal=4), Adviser(Looks(), variant)
+    other = SolitaireEnv(variant, information="memory")
+    expected = other.reset(options={"deal": 4})[0]
+    for move in (*(24 * ["draw"]), "redeal", "draw"):
+        adviser.advise(session)
+        assert seen.pop() == expected.tolist()
+        session.env.step(session.env.parse_action(move))
+        expected = other.step(other.parse_action(move))[0]
+    adviser.advise(session)
+    assert seen.pop() == expected.tolist()
+
+
 # --------------------------------------------------------------------------------------- by name
 
 
