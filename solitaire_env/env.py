@@ -281,8 +281,9 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
 
     ## Episode End
     Terminated when the game is won or stuck (no legal action). Truncated at the step limit and, if
-    ``stall_limit`` is set, after that many steps in which no card went home for the first time,
-    left the stock (counted only while redeals are limited) or was turned up.
+    ``stall_limit`` is set, after that many steps without progress: no card went home for the first time, was
+    turned up or left the stock. With unlimited redeals a card must leave stock and waste, and the steps of
+    one pass (the draws and the redeal) are added to the limit.
     ``info["is_success"]`` (bool) is True if the game is won, ``info["cards_home"]`` (int64) the number of
     cards home. All infos are NumPy arrays or scalars, so each has a dtype.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
-from itertools import product
+from collections.abc import Iterable
+from itertools import cycle, product
 from typing import Any
 
 import gymnasium as gym
@@ -23,6 +24,7 @@ from solitaire_env.notation import Position, parse_position
 from solitaire_env.registration import env_id
 from solitaire_env.testing import check_state
 from solitaire_env.util.messages import shown
+from solitaire_env.variants import VARIANTS, get_variant
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.conftest import Refuses
 from tests.damage import DAMAGE, damaged_records, read_or_refused
@@ -274,18 +276,64 @@ def test_the_stall_limit_truncates() -> None:
     assert play(env, "draw")[2:4] == (False, False), "the count started again"
 
 
-def test_with_unlimited_redeals_a_card_turned_up_counts_for_the_stall_limit_and_a_draw_does_not() -> None:
-    env = SolitaireEnv("klondike", stall_limit=3)
-    env.reset(options={"deal": 4})
-    ends = [play(env, text)[3] for text in ("draw", "draw", "t2>t4", "draw", "draw", "draw")]
-    assert ends == [False, False, False, False, False, True]
+def steps_until_truncated(env: SolitaireEnv, moves: Iterable[str]) -> int:
+    """Number of moves until the game is truncated; the moves must be enough."""
+    for number, text in enumerate(moves, 1):
+        *_, terminated, truncated, _ = play(env, text)
+        assert not terminated
+        if truncated:
+            return number
+    raise AssertionError("not truncated")
 
 
-def test_a_card_that_worries_back_and_goes_home_again_does_not_count_for_the_stall_limit() -> None:
+NO_LIMIT = {variant.name: variant for variant in VARIANTS if variant.passes == 0}
+
+
+@pytest.mark.parametrize("name", NO_LIMIT)
+def test_with_unlimited_redeals_a_pass_of_the_stock_is_added_to_the_stall_limit(name: str) -> None:
+    """A player sees the whole stock before a game is truncated, and no more passes than the limit allows."""
+    variant = get_variant(name)
+    draws = -(-variant.stock // variant.draw)
+    for limit in (1, 5, 2 * draws):
+        env = SolitaireEnv(variant, stall_limit=limit)
+        env.reset(options={"deal": 4})
+        moves = cycle(draws * ["draw"] + ["redeal"])
+        assert steps_until_truncated(env, moves) == limit + draws + 1
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, variant in (ONE_PER_RULE | NO_LIMIT).items() if variant.fill == "none"]
+)
+def test_the_count_of_the_stall_limit_starts_again_with_progress(name: str) -> None:
+    """Cards that go home, are turned up or leave the stock; with unlimited redeals also the waste."""
+    env, random = SolitaireEnv(name, stall_limit=10**6), np.random.default_rng(0)
+    env.reset(options={"deal": 3})
+
+    def left() -> tuple[int, int, int]:
+        position = parse_position(env.position(), env.variant)
+        waiting = len(position.stock) + len(position.waste) * (env.variant.passes == 0)
+        down = sum(card & DOWN > 0 for pile in position.tableau for card in pile)
+        return env.variant.cards - sum(map(sum, position.foundations)), down, waiting
+
+    least, stalls = left(), 0
+    for _ in range(400):
+        legal = np.flatnonzero(env.action_masks())
+        if env.step(int(random.choice(legal)))[2]:
+            break
+        now = left()
+        stalls = 0 if any(a < b for a, b in zip(now, least, strict=True)) else stalls + 1
+        # A redeal fills the stock again; a card that worries back is not one that has never been home.
+        least = (min(now[0], least[0]), *now[1:])
+        assert env.get_state()["stalls"] == stalls
+
+
+def test_moves_without_draws_end_too_with_unlimited_redeals() -> None:
+    """A card that worries back and goes home again is no progress."""
     env = SolitaireEnv("klondike", stall_limit=3)
     env.reset(options={"deal": 1})
-    ends = [play(env, text)[3] for text in ("t5>t4", "t7>t6", "t7>f", "fD>t5", "t5>f", "fD>t5")]
-    assert ends == [False, False, False, False, False, True]
+    for text in ("t5>t4", "t7>t6", "t7>f"):
+        play(env, text)
+    assert steps_until_truncated(env, cycle(["fD>t5", "t5>f"])) == 3 + 24 + 1
 
 
 # ----------------------------------------------------------------------------------- observations

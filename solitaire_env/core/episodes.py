@@ -20,6 +20,7 @@ class Limits(NamedTuple):
     """Reward of a card that goes home; a card that worries back costs as much."""
     pay_win: float
     stall_limit: int
+    """Where redeals are unlimited, the steps of a pass of the stock are added to it."""
     step_limit: int
     end_invalid: int
     """Whether an illegal action ends the episode."""
@@ -69,7 +70,16 @@ def make_episodes(batch: int) -> Episodes:
 
 
 @inner
-def _update(state, events, limits, episodes, b, what):
+def _steps_of_pass(rules, state, b):
+    """Number of steps in which a player sees stock and waste once: draws and a redeal; 0 if redeals are
+    limited, since then each draw is progress.
+    """
+    cards = state.stock[b] + state.waste[b]
+    return (cards + rules.draw - 1) // rules.draw + 1 if rules.passes == 0 and cards else 0
+
+
+@inner
+def _update(rules, state, events, limits, episodes, b, what):
     """Update the episode of a game after its step."""
     e = episodes
     e.rewards[b] = 0.0
@@ -87,7 +97,9 @@ def _update(state, events, limits, episodes, b, what):
             e.stalls[b] = 0
         e.most_home[b] = max(e.most_home[b], state.home[b])
         e.terminated[b] = state.status[b] != PLAYING or (limits.end_invalid != 0 and events.invalid[b] != 0)
-        e.truncated[b] = (0 < limits.stall_limit <= e.stalls[b]) or (0 < limits.step_limit <= e.steps[b])
+        e.truncated[b] = (0 < limits.step_limit <= e.steps[b]) or (
+            limits.stall_limit > 0 and e.stalls[b] >= limits.stall_limit + _steps_of_pass(rules, state, b)
+        )
     elif what == DEAL:
         e.steps[b] = 0
         e.stalls[b] = 0
@@ -123,7 +135,7 @@ def play_rows(
     for b in range(start, stop):
         if todo[b] != AWAY:
             step_row(rules, deals, state, events, b, actions[b], todo[b])
-            _update(state, events, limits, episodes, b, todo[b])
+            _update(rules, state, events, limits, episodes, b, todo[b])
             if written:
                 write_cards(rules, state.rows, information, episodes.stock_seen, b, observations)
             ended += episodes.ended[b]

@@ -45,8 +45,8 @@ def play_out(
     card goes home, leaves the stock or is turned up. Write the actions to ``line`` from index ``start``. With
     ``autoplay``, safe autoplay follows each move and is not written.
 
-    Where redeals are unlimited, one pass through the stock is added to the limit, and only cards that go home
-    or are turned up count; with worrying back, only a new maximum of cards home counts.
+    Where redeals are unlimited, one pass through the stock is added to the limit, and a card counts when it
+    leaves the waste instead of the stock; with worrying back, only a new maximum of cards home counts.
 
     Returns
     -------

@@ -234,6 +234,8 @@ def move_cards(rules, state, b, action, source, target, count):
             carry(rules, state, b, source, target, count, card)
         if source < rules.piles:
             advanced = _after_leaving(rules, state, b, source)
+        elif source < rules.first_cell:
+            advanced = rules.passes == 0
     return home, int(advanced)
 
 

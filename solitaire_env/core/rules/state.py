@@ -64,7 +64,8 @@ class Events(NamedTuple):
     went_home: Annotated[Int8, "events"]
     """A card went to a foundation; -1 if one worried back."""
     advanced: Annotated[Int8, "events"]
-    """Irreversible progress: an action drew cards while redeals are limited, or a card was turned up."""
+    """Irreversible progress: a card was turned up, cards were drawn while redeals are limited, or a card left
+    the waste while they are not."""
     invalid: Annotated[Int8, "events"]
     """The action was illegal and changed nothing."""
 
