@@ -16,6 +16,7 @@ from pydantic.dataclasses import dataclass
 
 from agents.family_spec import FamilySpec
 from solitaire_env import Variant, env_id
+from solitaire_env.core.layout import Information
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.core.variant import Build, Moves, Spaces
 from solitaire_env.family import SPLITS, read_games
@@ -57,13 +58,15 @@ class TrainConfig:
     """House rule: cards that may fill a space."""
     observation: Literal["cards", "features"] = "cards"
     """Observation of the network."""
-    information: Literal["player", "thoughtful"] = "player"
-    """"player": the order of the stock is hidden; "thoughtful": it is observed."""
+    information: Information = "player"
+    """"player": the order of the stock is hidden; "memory": it is observed after the player has seen it;
+    "thoughtful": it is observed."""
     reward: Literal["progress", "win", "progress+win"] = "progress+win"
     """Reward: "progress" for each card that goes home, "win" for a win, or both."""
     stall_limit: Annotated[int, Field(gt=0)] | None = 40
-    """A game is truncated after this many steps in which no card went home for the first time, left the
-    stock (counted only while redeals are limited) or was turned up."""
+    """A game is truncated after this many steps without progress: no card went home for the first time, was
+    turned up or left the stock. With unlimited redeals a card must leave stock and waste, and the steps of a
+    pass are added to the limit."""
 
     safe_autoplay: bool = False
     """Safe autoplay in training and in the model's play: cards whose next lower cards, of all decks, are home
@@ -97,6 +100,9 @@ class TrainConfig:
     family: Literal[0, 1] = 0
     """1: add the family's features, for a network that plays many games (moves). They are always added with
     "Solitaire/Family-v0"."""
+    hidden_cards: Literal[0, 1] = 0
+    """1: add the features of hidden cards: what lies face down, and what the stock gives; with information
+    "memory" also a stock that has been seen (moves)."""
 
     minutes: Positive | None = 5.0
     """Minutes of training, over all resumptions, or null for no limit."""
@@ -244,7 +250,7 @@ class TrainConfig:
     @property
     def family_spec(self) -> FamilySpec:
         """The games as the network sees them, with the training reward."""
-        settings = Settings(reward=self.reward, stall_limit=self.stall_limit)
+        settings = Settings(information=self.information, reward=self.reward, stall_limit=self.stall_limit)
         return FamilySpec(self.variants, settings, self.moves)
 
     @property
@@ -281,6 +287,7 @@ class TrainConfig:
             "rollout_lookahead": self.rollout_lookahead,
             "relaxed_reachability": self.relaxed_reachability,
             "family": self.family or int(self.is_family),
+            "hidden_cards": self.hidden_cards,
         }
         sizes = {"hidden": list(self.hidden), "width": self.width, "dig_out": self.dig_out}
         return sizes | {name: n for name, n in further.items() if n}
@@ -298,7 +305,7 @@ TEXTS: Final = {
 FAMILY_ONLY: Final[dict[str, tuple[Any, ...]]] = {
     "network": ("moves",),
     "observation": ("cards",),
-    "information": ("player",),
+    "information": ("player", "memory"),
     "learner": ("ppo", "pqn"),
     "moves": (None, "supermove"),
     "build": (None,),

@@ -53,11 +53,11 @@ def read_run(folder: Path) -> TrainConfig:
     variant = config.variant
     published = get_variant(variant.name)
     supermove = published.with_rules(moves="supermove") if published.moves == "one card" else published
-    if variant not in (published, supermove) or config.information != "player":
+    if variant not in (published, supermove) or config.information == "thoughtful":
         raise ValueError(
             f"{folder}: trained for {variant.build}, {variant.spaces}, {variant.moves}, information "
             f"{config.information!r}, allowed: the published game, with supermoves or without, information "
-            "'player'"
+            "'player' or 'memory'"
         )
     from agents.runs.models import load_model  # torch is loaded only for shipping
 

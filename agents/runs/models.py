@@ -104,7 +104,7 @@ def _about_game(spec: GameSpec) -> dict[str, Any]:
 
 def _about_family(spec: FamilySpec, sizes: dict[str, Any]) -> dict[str, Any]:
     """Entries of a model card about the games of its network: ``games`` are those that it was trained on."""
-    layout = family_layout(sizes)
+    layout = family_layout(sizes, spec.settings.information)
     return {
         "env": FAMILY_ID,
         "games": [variant.name for variant in spec.variants],
@@ -183,7 +183,9 @@ def load_initial_weights(path: Path, config: TrainConfig) -> InitialWeights:
         raise ValueError(f"{folder}: the model is for a single game, allowed: a model for many games")
     model = read_model(folder, game, NETWORKS, exact=True)
     kind, sizes = config.network, config.network_sizes
-    if (model.network, model.sizes) != (kind, sizes):
+    # The features of hidden cards come last.
+    wider = {**model.sizes, "hidden_cards": sizes.get("hidden_cards", 0)} == sizes
+    if model.network != kind or not (model.sizes == sizes or wider):
         raise ValueError(
             f"{folder}: the model is a network {model.network!r} with {shown(model.sizes)}, allowed: that of "
             f"the configuration, {kind!r} with {shown(sizes)}"
@@ -192,4 +194,15 @@ def load_initial_weights(path: Path, config: TrainConfig) -> InitialWeights:
         scores = "logits" if model.temperature is None else "values of moves, which only pqn learns"
         raise ValueError(f"{folder}: its scores are {scores}, allowed: those of learner {config.learner!r}")
     network, value = _make_network(model, spec)
-    return network.state_dict(), None if value is None else value.state_dict()
+    weights = network.state_dict()
+    if model.sizes != sizes:
+        weights = _widen(weights, NETWORKS[kind](spec, **sizes).state_dict())
+    return weights, None if value is None else value.state_dict()
+
+
+def _widen(weights: dict[str, th.Tensor], wider: dict[str, th.Tensor]) -> dict[str, th.Tensor]:
+    """Weights of a network that reads further features, after the others, and ignores them."""
+    return {
+        name: th.nn.functional.pad(tensor, (0, wider[name].shape[-1] - tensor.shape[-1]))
+        for name, tensor in weights.items()
+    }

@@ -186,23 +186,58 @@ class FamilyColumns(NamedTuple):
     worrying_back: Column = "rules: cards may worry back"
 
 
+class HiddenColumns(NamedTuple):
+    """Features of hidden cards, for moves and positions: what lies face down, what a card that goes home was
+    needed for, and which cards of stock and waste are reached in this pass or in the next.
+
+    Cards fit by the game's building rule. A *leader* is the first face-up card over face-down ones, if all
+    cards on it can move with it. *Now* is in this pass, with the playable card of the waste; *later* is only
+    in the next pass. A king is a card of the only rank that fills a space. Those of a move are 0 for the
+    position itself.
+    """
+
+    # The move.
+    under: Column = "move: face-down cards in the pile that it leaves / 8"
+    turned: Column = "move: face-down cards in that pile, if one is turned up / 8"
+    leaders: Column = "move home or onto a pile: leaders that fit onto the card / 4"
+    needed_now: Column = "move home: playable cards that fit onto the card / 4"
+    needed: Column = "move home: cards that fit onto the card, neither home nor next / 8"
+    # The position.
+    ready: Column = "leaders that fit onto a pile, fill a space or go home / 8"
+    based_now: Column = "other leaders that fit onto a card of the stock that fits now / 8"
+    based_later: Column = "other leaders that fit onto a card of the stock that fits later / 8"
+    kings: Column = "kings on other cards / 8"
+    stock_kings: Column = "stock: kings, now or later / 8"
+    stock_known: Column = "stock: its cards are known, or it is empty"
+    stock_cards: Column = "stock: its cards and those of the waste / its capacity"
+    neither: Column = "stock: cards reached neither now nor later / its capacity"
+    draws: Column = "stock: cards drawn until one is of use / its capacity"
+    home_now: Column = "stock: cards that go home, now / 4"
+    home_later: Column = "stock: cards that go home, later / 4"
+    fit_now: Column = "stock: cards that fit onto a pile or fill a space, now / 8"
+    fit_later: Column = "stock: cards that fit onto a pile or fill a space, later / 8"
+
+
 NUM_MOVE: Final = len(MoveColumns._fields)
 NUM_PLAIN: Final = len(PlainColumns._fields)
 NUM_DIG: Final = len(DigColumns._fields)
 NUM_LOOKAHEAD: Final = len(LookaheadColumns._fields)
 NUM_FAMILY: Final = len(FamilyColumns._fields)
+NUM_HIDDEN: Final = len(HiddenColumns._fields)
 
 MOVE: Final = MoveColumns(*range(NUM_MOVE))
 PLAIN: Final = PlainColumns(*range(NUM_PLAIN))
 DIG: Final = DigColumns(*range(NUM_DIG))
 LOOKAHEAD: Final = LookaheadColumns(*range(NUM_LOOKAHEAD))
 FAMILY: Final = FamilyColumns(*range(NUM_FAMILY))
+HIDDEN: Final = HiddenColumns(*range(NUM_HIDDEN))
 
 MOVE_NAMES: Final[tuple[str, ...]] = MoveColumns()
 PLAIN_NAMES: Final[tuple[str, ...]] = PlainColumns()
 DIG_NAMES: Final[tuple[str, ...]] = DigColumns()
 LOOKAHEAD_NAMES: Final[tuple[str, ...]] = LookaheadColumns()
 FAMILY_NAMES: Final[tuple[str, ...]] = FamilyColumns()
+HIDDEN_NAMES: Final[tuple[str, ...]] = HiddenColumns()
 
 
 def reachability_names(count: int) -> tuple[str, ...]:
@@ -215,8 +250,9 @@ def reachability_names(count: int) -> tuple[str, ...]:
 
 
 def position_names(
-    dig_out: int, relaxed_reachability: int = 0, rollout_lookahead: int = 0, family: bool = False
-) -> tuple[str, ...]:
+    dig_out: int, relaxed_reachability: int = 0, rollout_lookahead: int = 0, family: bool = False,
+    hidden_cards: bool = False,
+) -> tuple[str, ...]:  # fmt: skip
     """The names of all features of a position, in order; the same follow a move's own features.
 
     Parameters
@@ -228,7 +264,9 @@ def position_names(
     rollout_lookahead
         Maximum number of moves of the rollout lookahead; 0: no lookahead.
     family
-        Whether the features of :class:`FamilyColumns` are read; they come last.
+        Whether the features of :class:`FamilyColumns` are read; they follow the others.
+    hidden_cards
+        Whether the features of :class:`HiddenColumns` are read; they come last.
     """
     rounds = ("dig-outs", *(f"dig-outs after the best {n}" for n in range(1, dig_out)))[:dig_out]
     names = PLAIN_NAMES + tuple(f"{when}: {name}" for when in rounds for name in DIG_NAMES)
@@ -236,7 +274,7 @@ def position_names(
     if rollout_lookahead:
         again = PLAIN_NAMES + reachability_names(relaxed_reachability)
         names += tuple(f"rollout lookahead: {name}" for name in again) + LOOKAHEAD_NAMES
-    return names + FAMILY_NAMES if family else names
+    return names + FAMILY_NAMES * family + HIDDEN_NAMES * hidden_cards
 
 
 RENAMED: Final = (

@@ -73,7 +73,7 @@ def family_rules(rules: Rules) -> npt.NDArray[np.float32]:
 
 
 @inner
-def _lies_face_down(rules, state, b, pile, place):
+def lies_face_down(rules, state, b, pile, place):
     """Whether a card, counted from the base, is face down. The last card of a pile never is: if it is hidden,
     a move has just turned it up.
     """
@@ -82,7 +82,7 @@ def _lies_face_down(rules, state, b, pile, place):
 
 
 @inner
-def _pile_tops_take(rules, state, b):
+def pile_tops_take(rules, state, b):
     """The cards, as bits, that fit onto the playable card of a pile by the rules."""
     cards = 0
     for pile in range(rules.piles):
@@ -100,7 +100,7 @@ def _write_piles(rules, state, b, out):
         height = state.heights[b, pile]
         last_down = -1
         for place in range(height):
-            if _lies_face_down(rules, state, b, pile, place):
+            if lies_face_down(rules, state, b, pile, place):
                 down += 1
                 last_down = place
             elif place and last_down < place - 1:
@@ -136,7 +136,7 @@ def write_family(rules, state, b, drawn, unseen, constants, out):
     if rules.passes:
         redeals = state.rows[b, rules.row_redeals] if rules.passes > 1 else 0
     out[FAMILY.redeals] = redeals / 3
-    takes = _pile_tops_take(rules, state, b)
+    takes = pile_tops_take(rules, state, b)
     fitting = 0
     for source in range(rules.sources):
         if not (drawn and rules.piles <= source < rules.first_cell):
@@ -160,7 +160,7 @@ def _write_leaving(rules, state, b, source, stay, deepest, takes, out):
     out[FAMILY.out_of_order] = misplaced / 13
     if stay == 0:
         out[FAMILY.fills] = rules.fill and state.waste[b] + state.stock[b] > 0
-    elif _lies_face_down(rules, state, b, source, stay - 1):
+    elif lies_face_down(rules, state, b, source, stay - 1):
         out[FAMILY.turns] = 1.0
     else:
         under = state.rows[b, base + stay - 1]
@@ -178,7 +178,7 @@ def write_family_move(rules, state, b, action, out):
     if action < rules.home_actions:
         out[FAMILY.redeal] = 1.0
         return
-    takes = _pile_tops_take(rules, state, b)
+    takes = pile_tops_take(rules, state, b)
     source, target, count = decode(rules, state, b, action)
     if source >= rules.sources:
         out[FAMILY.worry] = 1.0

@@ -176,7 +176,7 @@ def _find_sets(rules, state, b, drawn):
 
 
 @inner
-def _number(cards):
+def number_of(cards):
     """Number of cards in a set."""
     number = 0
     while cards:
@@ -378,14 +378,14 @@ def _cells(rules, state, b, out):
 @inner
 def _play(plans, state, sets, out):
     """Playable cards: those that go home, and those that fit; from the cards in row ``PLAN``."""
-    go_home = _number(sets.in_sight & sets.next)
+    go_home = number_of(sets.in_sight & sets.next)
     chain = 0
     if go_home:
         copy_cards(plans, state, PLAN, TRIAL)
         chain = send_all_home(plans, state, TRIAL)
     out[PLAIN.chain] = chain / 13
     out[PLAIN.go_home] = go_home / 8
-    out[PLAIN.fit] = _number(sets.in_sight & sets.fitting) / 8
+    out[PLAIN.fit] = number_of(sets.in_sight & sets.fitting) / 8
 
 
 @inner(inline=False)

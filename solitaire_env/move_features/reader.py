@@ -32,12 +32,14 @@ from solitaire_env.move_features.columns import (
     MOVE_NAMES,
     NUM_DIG,
     NUM_FAMILY,
+    NUM_HIDDEN,
     NUM_MOVE,
     NUM_PLAIN,
     position_names,
 )
 from solitaire_env.move_features.dig_outs import planning_rules, write_dig_outs
 from solitaire_env.move_features.family import family_rules, write_family, write_family_move
+from solitaire_env.move_features.hidden_cards import write_hidden_cards, write_hidden_move
 from solitaire_env.move_features.lookahead import Passed, look_ahead, make_passed
 from solitaire_env.move_features.moves import MoveScratch, make_move_scratch, measure, survey
 from solitaire_env.move_features.observed import GAME, place_cards, place_seen
@@ -89,6 +91,8 @@ class FeatureGroups(NamedTuple):
     """Maximum number of moves of the rollout lookahead; 0: no lookahead."""
     family: int
     """Whether the family's features are read, 0 or 1."""
+    hidden_cards: int
+    """Whether the features of hidden cards are read, 0 or 1."""
     weights: Annotated[Float64, "own_features"]
     """float64 ``[NUM_MOVE]``: the weights of the linear policy that the lookahead follows."""
     rules: Annotated[Float32, "family"]
@@ -125,11 +129,15 @@ class MoveReader:
         Whether to read the family's features too, for a network that plays many games: see
         :class:`~solitaire_env.move_features.columns.FamilyColumns`. Dig-outs then follow the game's own
         building rule, not suits. The number of features does not depend on the game.
+    hidden_cards
+        Whether to read the features of hidden cards too: see
+        :class:`~solitaire_env.move_features.columns.HiddenColumns`. Only observations with
+        ``information="memory"`` have a stock that the player has seen.
     """
 
     def __init__(
         self, spec: GameSpec, dig_out: int = DIG_OUT_ROUNDS, relaxed_reachability: int = 0,
-        rollout_lookahead: int = 0, family: bool = False,
+        rollout_lookahead: int = 0, family: bool = False, hidden_cards: bool = False,
     ) -> None:  # fmt: skip
         if spec.settings.observation != "cards":
             raise ValueError(
@@ -148,11 +156,14 @@ class MoveReader:
             relaxed_reachability,
             rollout_lookahead,
             int(family),
+            int(hidden_cards),
             NO_WEIGHTS,
             family_rules(spec.rules),
         )
         self._free: list[Scratch] = []
-        self.position_names = position_names(dig_out, relaxed_reachability, rollout_lookahead, family)
+        self.position_names = position_names(
+            dig_out, relaxed_reachability, rollout_lookahead, family, hidden_cards
+        )
         """The names of the features of a position, in order."""
         self.move_names = MOVE_NAMES + self.position_names
         """The names of the features of a move, in order."""
@@ -338,10 +349,11 @@ def _changes_unseen(rules, action):
 
 
 @inner
-def _make_move(rules, state, events, action, playing, notes):
+def _make_move(rules, state, events, action, playing, remembers, notes):
     """Make the move of an action, not a draw, from row ``GAME``, in row ``AFTER``; note the piles there.
 
-    That row has mask and status only if the game is ``playing`` on from there.
+    That row has mask and status only if the game is ``playing`` on from there, and the stock if a player
+    ``remembers`` it.
     """
     source, target, count = decode(rules, state, GAME, action)
     if playing:
@@ -349,7 +361,7 @@ def _make_move(rules, state, events, action, playing, notes):
         step(rules, state, events, AFTER, action)
     else:
         copy_cards(rules, state, GAME, AFTER)
-        if rules.fill:
+        if rules.fill or remembers:
             # A card of the stock may fill a space.
             for place in range(rules.row_stock, rules.row_size):
                 state.rows[AFTER, place] = state.rows[GAME, place]
@@ -425,7 +437,8 @@ def _read(
     limit = groups.rollout_lookahead
     size = NUM_PLAIN + groups.dig_out * NUM_DIG
     ahead = size + groups.relaxed_reachability
-    of_family = out.positions.shape[1] - groups.family * NUM_FAMILY
+    of_hidden = out.positions.shape[1] - groups.hidden_cards * NUM_HIDDEN
+    of_family = of_hidden - groups.family * NUM_FAMILY
     k = 0
     for game in range(observations.shape[0]):
         first = k
@@ -442,12 +455,16 @@ def _read(
             drawn = cards_drawn(rules, state, action)
             if action >= 0 and not drawn:
                 b = AFTER
-                _make_move(rules, state, events, action, limit > 0, notes)
+                _make_move(rules, state, events, action, limit > 0, groups.hidden_cards, notes)
             _write_position(rules, plans, state, b, drawn, notes, size, row[:ahead])
             if groups.family:
-                write_family(rules, state, b, drawn, notes.unseen, groups.rules, row[of_family:])
+                write_family(rules, state, b, drawn, notes.unseen, groups.rules, row[of_family:of_hidden])
                 if action >= 0:
-                    write_family_move(rules, state, GAME, action, row[of_family:])
+                    write_family_move(rules, state, GAME, action, row[of_family:of_hidden])
+            if groups.hidden_cards:
+                write_hidden_cards(rules, state, b, drawn, row[of_hidden:])
+                if action >= 0:
+                    write_hidden_move(rules, state, GAME, action, row[of_hidden:])
             if limit and not drawn:  # a draw has the lookahead of the position itself
                 if action < 0:
                     copy(rules, state, GAME, AFTER)

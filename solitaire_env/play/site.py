@@ -168,7 +168,7 @@ def _policies(variant: Variant) -> tuple[list[dict[str, Any]], list[dict[str, An
                 "temperature": network.temperature,
                 "safe_autoplay": network.safe_autoplay,
                 "plans": list(reader.plans),
-                "numbers": reader.groups[:4],
+                "numbers": reader.groups[:5],
                 "family": _array(family_rules(seen.rules)),
                 "sizes": reader.sizes,
             }

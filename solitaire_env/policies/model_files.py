@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 
+from solitaire_env.core.layout import Information
 from solitaire_env.core.spec import GameSpec, layout_hash
 from solitaire_env.core.variant import rules_to_dict
 from solitaire_env.move_features.columns import MOVE_NAMES, current_name, position_names
@@ -115,18 +116,18 @@ def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
     return card
 
 
-def family_layout(sizes: dict[str, Any]) -> dict[str, Any]:
+def family_layout(sizes: dict[str, Any], information: Information) -> dict[str, Any]:
     """What a model for many games needs to read any of them: the features, in order.
 
-    ``sizes`` are those of the network; ``dig_out`` and ``relaxed_reachability`` define the number of
-    features.
+    ``sizes`` are those of the network; they define the features.
     """
     positions = position_names(
         sizes.get("dig_out", DIG_OUT_ROUNDS),
         sizes.get("relaxed_reachability", 0),
         family=bool(sizes.get("family", 0)),
+        hidden_cards=bool(sizes.get("hidden_cards", 0)),
     )
-    return {"observation": "cards", "information": "player", "columns": [*MOVE_NAMES, *positions]}
+    return {"observation": "cards", "information": information, "columns": [*MOVE_NAMES, *positions]}
 
 
 def read_model(folder: Path, game: GameSpec, kinds: Collection[str], *, exact: bool = False) -> Model:
@@ -158,7 +159,8 @@ def read_model(folder: Path, game: GameSpec, kinds: Collection[str], *, exact: b
         _check_sizes(model.sizes, sum(tensor.size for tensor in weights.values()))
     except (TypeError, ValueError) as error:
         raise model.wrong_sizes(error) from None
-    if card["games"] is not None and _present(card["layout"]) != family_layout(model.sizes):
+    information: Any = card["layout"].get("information")
+    if card["games"] is not None and _present(card["layout"]) != family_layout(model.sizes, information):
         raise ValueError(f"{folder / CARD}: the model reads other features than this version has")
     for name, tensor in weights.items():
         if tensor.dtype != np.float32 or not np.isfinite(tensor).all():

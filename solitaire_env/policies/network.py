@@ -53,6 +53,8 @@ class Sizes(NamedTuple):
     """Number of relaxed-reachability features."""
     family: int = 0
     """Whether the family's features are read, 0 or 1."""
+    hidden_cards: int = 0
+    """Whether the features of hidden cards are read, 0 or 1."""
 
 
 class Layer(NamedTuple):
@@ -219,7 +221,7 @@ class CompiledNetwork(NetworkPlayer):
         try:
             self.reader = MoveReader(
                 model.spec, sizes.dig_out, sizes.relaxed_reachability, sizes.rollout_lookahead,
-                bool(sizes.family),
+                bool(sizes.family), bool(sizes.hidden_cards),
             )  # fmt: skip
         except ValueError as error:
             raise model.wrong_sizes(error) from None

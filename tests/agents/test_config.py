@@ -35,7 +35,7 @@ def test_every_configuration_file_loads(path: Path, tmp_path: Path) -> None:
 
 def test_each_trained_game_has_a_configuration_file() -> None:
     names = {load_config(path).name for path in CONFIGS}
-    assert names == {*THE_FIVE, "freecell", "klondike-draw-3", "family"}
+    assert names == {*THE_FIVE, "freecell", "klondike", "klondike-draw-3", "family"}
 
 
 def test_values_are_converted(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_a_model_for_many_games_is_read_by_the_older_names_of_its_features(
         spec_of("busy-aces"),
         {"hidden": [8, 4], "width": 8, "dig_out": 2, "relaxed_reachability": 2},
     )
-    layout = family_layout(sizes)
+    layout = family_layout(sizes, "player")
     folder = write_model(
         tmp_path / "model", game, sizes, games=["busy-aces"], layout=layout, layout_hash=layout_hash(layout)
     )  # fmt: skip
