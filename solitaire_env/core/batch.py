@@ -491,13 +491,13 @@ class Batch:
             for row in rows.tolist():
                 self.deal_names.pop(row, None)
 
-    def _start(self, rows: npt.NDArray[np.int64], number: int) -> None:
+    def _start(self, rows: npt.NDArray[np.int64], number: int, stock_seen: bool = False) -> None:
         """Start the episodes of games that have been dealt, of the variant with an index."""
         self.started = True
         self.steps[rows] = 0
         self.stalls[rows] = 0
         self.most_home[rows] = self.home[rows]
-        self.stock_seen[rows] = self.groups[number].state.stock[rows] == 0
+        self.stock_seen[rows] = stock_seen | (self.groups[number].state.stock[rows] == 0)
         self.events.invalid[rows] = 0
         self.won[rows] = self.status[rows] == WON
         self.cards_home[rows] = self.home[rows]
@@ -533,8 +533,7 @@ class Batch:
             deals.shuffle_in_place(int(state[0]), unseen)
             stock[stock == FACE_DOWN] = unseen[:hidden]
             tableau[tableau == FACE_DOWN] = unseen[hidden:] | DOWN
-        self.set_row(row, cards, number)
-        self.stock_seen[row] = not hidden
+        self.set_row(row, cards, number, stock_seen=not hidden)
         self._name_deal(row, None)
 
     def check_position(self, position: Position) -> int:
@@ -559,12 +558,16 @@ class Batch:
         """The names of the variants, for messages."""
         return ", ".join(group.variant.name for group in self.groups)
 
-    def set_row(self, row: int, cards: npt.NDArray[np.int8], number: int = 0) -> None:
-        """Start a game in a row from a position row (int8 ``[row_size]``), of the variant with an index."""
+    def set_row(
+        self, row: int, cards: npt.NDArray[np.int8], number: int = 0, stock_seen: bool = False
+    ) -> None:
+        """Start a game in a row from a position row (int8 ``[row_size]``), of the variant with an index.
+        ``stock_seen``: whether the player has seen the stock.
+        """
         rows = np.array([row], dtype=np.int64)
         self.groups[number].state.rows[row] = cards
         self._kernels[number].derive(rows)
-        self._start(rows, number)
+        self._start(rows, number, stock_seen)
 
     def derive(self, rows: npt.NDArray[np.int64]) -> None:
         """Update some rows (int64 ``[n]``) after a change of their cards in ``state.rows``."""
@@ -761,14 +764,13 @@ class Batch:
     def set_state(self, row: int, saved: dict[str, Any]) -> None:
         """Restore a state of :meth:`get_state`; the game is unchanged if it is refused."""
         number = self.check_state(saved)
-        self.set_row(row, np.array(saved["row"], dtype=np.int8), number)
+        self.set_row(row, np.array(saved["row"], dtype=np.int8), number, bool(saved["stock_seen"]))
         deal = saved["deal"]
         self._name_deal(row, None if deal is None else deals.check_deal(self.groups[number].variant, deal))
         self.streams[row] = np.uint64(int(saved["stream"]))
         self.steps[row] = int(saved["steps"])
         self.stalls[row] = int(saved["stalls"])
         self.most_home[row] = int(saved["most_home"])
-        self.stock_seen[row] = saved["stock_seen"]
 
     def check_state(self, saved: Any) -> int:
         """The index of a state's variant; a state of another game, an impossible one, or one that is not in
