@@ -31,7 +31,7 @@ from solitaire_env.core.position import (
 )
 from solitaire_env.core.rules.deal import deal_rows
 from solitaire_env.core.rules.derive import derive_rows
-from solitaire_env.core.rules.state import KINDS, State, copy_rows, make_events, make_state
+from solitaire_env.core.rules.state import CODES, State, copy_rows, make_events, make_state
 from solitaire_env.core.shuffle import Deals, make_deals, order_rows
 from solitaire_env.core.spec import REWARDS, GameSpec
 from solitaire_env.core.threads import Running, in_one_thread
@@ -261,7 +261,7 @@ class Batch:
             derive_rows.bind(rules, state),
             resample_rows.bind(
                 rules, dealt, state, self.stock_seen,
-                np.zeros(rules.cards, dtype=np.int64), np.zeros(KINDS, dtype=np.int64),
+                np.zeros(rules.cards, dtype=np.int64), np.zeros(CODES, dtype=np.int64),
             ),
             play_rows.bind(
                 rules, dealt, state, self.events, group.limits, self.episodes, int(written), information,

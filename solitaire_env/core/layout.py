@@ -89,8 +89,6 @@ class Rules(NamedTuple):
     has_stock: int
     stock_capacity: int
     build: int
-    # Kinds of card of each rank: cards that fit on the same cards are of one kind.
-    kinds: int
     spaces: int
     moves: int
     # Building rule of sequences that move together.
@@ -107,9 +105,11 @@ class Rules(NamedTuple):
     base: int
     wraps: int
     worrying_back: int
-    # Sources: piles 0.., then the waste, then cells.
+    # Sources: piles 0.., then the waste, then cells. Places: sources, then, if cards may worry back, the
+    # foundations of each suit.
     sources: int
     first_cell: int
+    places: int
     # Offsets in a position row.
     row_cells: int
     row_waste: int
@@ -154,7 +154,6 @@ def make_rules(variant: Variant) -> Rules:
         has_stock=has_stock,
         stock_capacity=variant.stock,
         build=_BUILD[variant.build],
-        kinds={"any suit": 1, "alternate color": 2, "same color": 2}.get(variant.build, SUITS),
         spaces=_SPACES[variant.spaces],
         moves=_MOVES[variant.moves],
         run_build=_BUILD[variant.run_build],
@@ -170,6 +169,7 @@ def make_rules(variant: Variant) -> Rules:
         worrying_back=int(variant.worrying_back),
         sources=variant.piles + has_stock + variant.cells,
         first_cell=variant.piles + has_stock,
+        places=variant.piles + has_stock + variant.cells + SUITS * variant.worrying_back,
         **{f"row_{name}": part.start for name, part in parts.items() if f"row_{name}" in Rules._fields},
         row_size=parts["stock"].stop,
         tableau_counts=tableau_counts,

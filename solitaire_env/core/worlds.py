@@ -12,7 +12,7 @@ from typing import Annotated
 from solitaire_env.core.cards import DOWN
 from solitaire_env.core.layout import Rules
 from solitaire_env.core.native import Bool, Int64, UInt64, inner, kernel
-from solitaire_env.core.rules.state import KINDS, State
+from solitaire_env.core.rules.state import CODES, State
 from solitaire_env.core.shuffle import Deals, next_bits, shuffle
 
 
@@ -36,12 +36,12 @@ def _find_hidden(rules, state, stock_seen, b, places):
 @inner
 def _sort_hidden(state, b, places, count, copies, order):
     """Write the cards at ``places`` to ``order``, in the order of their codes."""
-    for card in range(KINDS):
+    for card in range(CODES):
         copies[card] = 0
     for k in range(count):
         copies[state.rows[b, places[k]] & (DOWN - 1)] += 1
     k = 0
-    for card in range(KINDS):
+    for card in range(CODES):
         for _ in range(copies[card]):
             order[k] = card
             k += 1
@@ -54,7 +54,7 @@ def resample_rows(
     state: State,
     stock_seen: Annotated[Bool, "batch"],
     places: Annotated[Int64, "rules.cards"],
-    copies: Annotated[Int64, "KINDS"],
+    copies: Annotated[Int64, "CODES"],
     rows: Annotated[Int64, "n"],
     seeds: Annotated[UInt64, "n"],
 ) -> None:

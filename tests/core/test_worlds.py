@@ -19,7 +19,7 @@ from solitaire_env.core.cards import DOWN, FACE_DOWN
 from solitaire_env.core.layout import DEAL, LEAVE, PLAY
 from solitaire_env.core.native import widened
 from solitaire_env.core.observations import observation_size, observation_writer
-from solitaire_env.core.rules.state import KINDS
+from solitaire_env.core.rules.state import CODES
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.core.worlds import resample_rows
 from solitaire_env.notation import format_position, parse_position
@@ -219,7 +219,7 @@ def test_the_shuffle_makes_each_order_once_from_all_random_numbers(
     few_hidden(batch, hidden)
     rows = batch.state.rows
     start, down = rows.copy(), np.flatnonzero(rows[0, : batch.rules.row_cells] & DOWN)
-    scratch = np.zeros(batch.rules.cards, dtype=np.int64), np.zeros(KINDS, dtype=np.int64)
+    scratch = np.zeros(batch.rules.cards, dtype=np.int64), np.zeros(CODES, dtype=np.int64)
     orders = []
     for numbers in product(*(range(n) for n in range(hidden, 1, -1))):
         script = iter(numbers)

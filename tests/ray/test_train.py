@@ -83,7 +83,7 @@ def test_env_runners_draw_the_chosen_deals() -> None:
 
 
 def test_env_runners_with_consecutive_seeds_share_no_deal() -> None:
-    env = MaskedVectorEnv(make_config({"env": "busy-aces"}, "test"), 32)
+    env = make_vector_env(make_config({"env": "busy-aces"}, "test"), 32)
     found: set[int] = set()
     for seed in range(5):
         env.reset(seed=seed)

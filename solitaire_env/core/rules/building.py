@@ -60,23 +60,6 @@ def cards_below(rules, card, build):
 
 
 @inner
-def kind_of(rules, card):
-    """The kind of a card: the first of the cards that fit on the same cards."""
-    if rules.kinds == 1:
-        return card & ~3
-    if rules.kinds == 2:
-        return (card & ~3) + (((card + 1) >> 1) & 1)
-    return card
-
-
-@inner
-def kinds_below(rules, card):
-    """The kinds, as bits, of the cards that may be placed on a card."""
-    first = 0x1111111111111111 * ((1 << rules.kinds) - 1)
-    return cards_below(rules, card, rules.build) & first
-
-
-@inner
 def next_lower(rules, cards):
     """The next lower cards of the same suits, both as bits; a King below an Ace if ranks wrap."""
     lower = (cards >> 4) & ~15

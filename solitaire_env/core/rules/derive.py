@@ -2,18 +2,23 @@
 
 from typing import Annotated
 
-from solitaire_env.core.cards import SUITS
 from solitaire_env.core.layout import MAX_STOCK_COUNT, ONE_CARD, Rules
 from solitaire_env.core.native import Int64, inner, kernel
-from solitaire_env.core.rules.building import carry_limit, playable, sequence_length
+from solitaire_env.core.rules.building import cards_below, carry_limit, playable, sequence_length
 from solitaire_env.core.rules.foundations import update_next_home
-from solitaire_env.core.rules.legal import mask_all_of, mask_full_piles, update_status
-from solitaire_env.core.rules.state import KINDS, State, write_row
+from solitaire_env.core.rules.legal import (
+    mask_full_piles,
+    mask_moves_from,
+    mask_source,
+    update_given,
+    update_status,
+)
+from solitaire_env.core.rules.state import State, write_row
 
 
 @inner
 def update_source(rules, state, b, source, capacity):
-    """Update the playable card of a source, and how many cards may be carried with it."""
+    """Update the playable card of a source, the cards that it gives, and those that a pile takes."""
     card = playable(rules, state, b, source)
     if source < rules.piles:
         height = state.heights[b, source]
@@ -22,9 +27,11 @@ def update_source(rules, state, b, source, capacity):
             run = sequence_length(rules, state, b, source, height)
         state.runs[b, source] = run
         state.carriable[b, source] = min(run, capacity)
+        state.taken[b, source] = cards_below(rules, card, rules.build)
     else:
         state.carriable[b, source] = card != 0
     state.tops[b, source] = card
+    update_given(rules, state, b, source)
 
 
 @inner(inline=False)
@@ -70,11 +77,12 @@ def derive(rules, state, b):
     """Update everything after a change of ``state.rows`` in a game."""
     derive_cards(rules, state, b)
     state.mask[b, :] = 0
-    for kind in range(KINDS):
-        state.takers[b, kind] = 0
-        state.givers[b, kind] = 0
-    for place in range(rules.sources + SUITS * rules.worrying_back):
-        mask_all_of(rules, state, b, place)
+    for source in range(rules.sources):
+        mask_source(rules, state, b, source)
+    for place in range(rules.sources, rules.places):
+        update_given(rules, state, b, place)
+    for place in range(rules.places):
+        mask_moves_from(rules, state, b, place)
     mask_full_piles(rules, state, b)
     update_status(rules, state, b)
 

@@ -1,29 +1,26 @@
-"""The legal-action mask: which entries a change of the cards sets and clears.
+"""The legal-action mask: which entries are written after a change of the cards.
 
 :mod:`~solitaire_env.core.rules.whole_mask` is its specification: when each action is legal, in plain Python.
 
-A card moves from a *giver* to a *taker* of its kind: ``state.givers[kind]`` has the places that may give a
-card of the kind (tableau piles, waste, cells and, if cards may worry back, the foundations of each suit),
-``state.takers[kind]`` the tableau piles that take it, both as bits. A move changes the cards of one to three
-places. Their legal entries are cleared before it and set after it by :func:`mask_place`; no other entry from
-a card to a pile changes, unless a supermove carries more or fewer cards than before
+A card may move to a tableau pile if it is among the cards that its place gives (``state.given``) and the pile
+takes (``state.taken``), both as bits: an entry is written without a branch. A move changes the cards of one
+to three places. The entries from them and to them are written again; no other entry from a place to a pile
+changes, unless a supermove carries more or fewer cards than before
 (:func:`update_carriable`). The entries of the changed places to foundations, cells and spaces are written
 too; those of all places to foundations when a card goes home or back, to cells and to spaces when the first
 one appears or the last one is filled.
 
-The mask is for players: a step plays what :func:`is_legal` finds legal, which reads the tables but no mask.
+The mask is for players: a step plays what :func:`is_legal` finds legal, which reads these sets but no mask.
 """
 
 import numpy as np
 
-from solitaire_env.core.layout import PLAYING, SPACES_NONE, SPACES_RANK, STUCK, WON
-from solitaire_env.core.native import inner, lowest_bit
+from solitaire_env.core.layout import ONE_CARD, PLAYING, SPACES_NONE, SPACES_RANK, STUCK, WON
+from solitaire_env.core.native import inner
 from solitaire_env.core.rules.building import (
     carry_limit,
     is_crowded,
     is_in,
-    kind_of,
-    kinds_below,
     space_fillers,
 )
 from solitaire_env.core.rules.foundations import goes_home, last_home
@@ -43,64 +40,69 @@ def tableau_action(rules, place, target, count):
 
 
 @inner
-def _given_card(rules, state, b, place, depth):
-    """The card of a place that may move to a pile with the ``depth`` cards on it.
-
-    For a suit, the last card of its foundation number ``depth``.
-    """
+def update_given(rules, state, b, place):
+    """Update the cards that a place gives: of a pile, those that are carried with all cards on them."""
+    cards = 0
     if place >= rules.sources:
-        return last_home(rules, state, b, (place - rules.sources) * rules.decks + depth)
-    if depth == 0:
-        return state.tops[b, place]
-    return state.rows[b, place * rules.pile_capacity + state.heights[b, place] - 1 - depth]
+        for foundation in range(rules.decks):
+            cards |= 1 << last_home(rules, state, b, (place - rules.sources) * rules.decks + foundation)
+    elif place >= rules.piles or rules.moves == ONE_CARD:
+        cards = 1 << state.tops[b, place]
+    else:
+        top = place * rules.pile_capacity + state.heights[b, place] - 1
+        for depth in range(state.carriable[b, place]):
+            cards |= 1 << state.rows[b, top - depth]
+    state.given[b, place] = cards
 
 
 @inner
-def _mask_giver(rules, state, b, place, depth, legal):
-    """Set the entries that move a card of a place, with the ``depth`` cards on it, onto piles that take it.
-
-    ``legal`` is 1 to set them, 0 to clear them.
-    """
-    kind = kind_of(rules, _given_card(rules, state, b, place, depth))
-    this = 1 << place
-    piles = state.takers[b, kind] & ~this
-    while piles != 0:
-        state.mask[b, tableau_action(rules, place, lowest_bit(piles), depth + 1)] = legal
-        piles &= piles - 1
-    state.givers[b, kind] = (state.givers[b, kind] & ~this) | legal << place
+def _card_at(rules, state, b, pile, depth):
+    """The card of a pile with ``depth`` cards on it."""
+    return state.rows[b, pile * rules.pile_capacity + state.heights[b, pile] - 1 - depth]
 
 
 @inner
-def _mask_kind(rules, state, b, place, pile, kind, legal):
-    """Set the entries that move a card of a kind from a place onto a pile."""
-    if rules.tableau_counts == 1 or place >= rules.piles:
-        state.mask[b, tableau_action(rules, place, pile, 1)] = legal
-        return
-    for depth in range(state.carriable[b, place]):
-        if kind_of(rules, _given_card(rules, state, b, place, depth)) == kind:
-            state.mask[b, tableau_action(rules, place, pile, depth + 1)] = legal
+def _mask_counts(rules, state, b, place, pile):
+    """Write the entries from a pile to another, if the player chooses the number of cards."""
+    first = tableau_action(rules, place, pile, 1)
+    for depth in range(rules.tableau_counts):
+        state.mask[b, first + depth] = 0
+    moved = state.given[b, place] & state.taken[b, pile]
+    if moved != 0:
+        for depth in range(state.carriable[b, place]):
+            state.mask[b, first + depth] = is_in(_card_at(rules, state, b, place, depth), moved)
 
 
 @inner
-def mask_place(rules, state, b, place, legal):
-    """Set (``legal`` 1) or clear (0) the legal entries from a place to all piles, and from all places to it.
-
-    The calls of a place alternate: what was set is cleared before its cards change, then set again.
-    """
-    given = rules.decks if place >= rules.sources else state.carriable[b, place]
-    for depth in range(given):
-        _mask_giver(rules, state, b, place, depth, legal)
+def mask_moves_from(rules, state, b, place):
+    """Write the entries from a place to all other piles."""
+    given = state.given[b, place]
+    first = tableau_action(rules, place, int(place == 0), 1)
     if place >= rules.piles:
-        return
-    kinds = kinds_below(rules, state.tops[b, place])
-    while kinds != 0:
-        kind = lowest_bit(kinds)
-        kinds &= kinds - 1
-        places = state.givers[b, kind] & ~(1 << place)
-        while places != 0:
-            _mask_kind(rules, state, b, lowest_bit(places), place, kind, legal)
-            places &= places - 1
-        state.takers[b, kind] ^= 1 << place
+        for pile in range(rules.piles):
+            state.mask[b, first + pile] = int((given & state.taken[b, pile]) != 0)
+    elif rules.tableau_counts == 1:
+        for other in range(rules.piles - 1):
+            taken = state.taken[b, other + 1] if other >= place else state.taken[b, other]
+            state.mask[b, first + other] = int((given & taken) != 0)
+    else:
+        for other in range(rules.piles - 1):
+            _mask_counts(rules, state, b, place, other + int(other >= place))
+
+
+@inner
+def mask_moves_to(rules, state, b, pile):
+    """Write the entries from all other places to a pile."""
+    taken = state.taken[b, pile]
+    for other in range(rules.piles - 1):
+        place = other + int(other >= pile)
+        if rules.tableau_counts == 1:
+            legal = int((state.given[b, place] & taken) != 0)
+            state.mask[b, tableau_action(rules, place, pile, 1)] = legal
+        else:
+            _mask_counts(rules, state, b, place, pile)
+    for place in range(rules.piles, rules.places):
+        state.mask[b, tableau_action(rules, place, pile, 1)] = int((state.given[b, place] & taken) != 0)
 
 
 @inner(inline=False)
@@ -167,14 +169,12 @@ def mask_cell(rules, state, b, source):
 
 
 @inner
-def mask_all_of(rules, state, b, place):
-    """Write the entries of a place after its cards changed; those to other places must be cleared."""
-    if place < rules.sources:
-        mask_home(rules, state, b, place)
-        _mask_space(rules, state, b, place)
-        if rules.cells and place < rules.first_cell:
-            mask_cell(rules, state, b, place)
-    mask_place(rules, state, b, place, 1)
+def mask_source(rules, state, b, source):
+    """Write the entries from a source to the foundations, to a space and to a cell."""
+    mask_home(rules, state, b, source)
+    _mask_space(rules, state, b, source)
+    if rules.cells and source < rules.first_cell:
+        mask_cell(rules, state, b, source)
 
 
 @inner
@@ -184,11 +184,11 @@ def update_carriable(rules, state, b, capacity):
         run = state.runs[b, pile]
         if run > 1:
             _mask_space(rules, state, b, pile)
-            before = state.carriable[b, pile]
-            now = min(run, capacity)
-            state.carriable[b, pile] = now
-            for depth in range(min(before, now), max(before, now)):
-                _mask_giver(rules, state, b, pile, depth, int(now > before))
+            carried = min(run, capacity)
+            if carried != state.carriable[b, pile]:
+                state.carriable[b, pile] = carried
+                update_given(rules, state, b, pile)
+                mask_moves_from(rules, state, b, pile)
 
 
 @inner
@@ -203,24 +203,17 @@ def is_legal(rules, state, b, action, source, target, count):
     if state.heights[b, target] + count > rules.pile_capacity:
         return False
     if action >= rules.worry_actions:
-        legal = False
-        for depth in range(rules.decks):
-            legal |= _takes(rules, state, b, target, _given_card(rules, state, b, source, depth))
-        return legal
+        return (state.given[b, source] & state.taken[b, target]) != 0
     if count < 1 or count > state.carriable[b, source]:
         return False
-    card = _given_card(rules, state, b, source, count - 1)
+    card = state.tops[b, source]
+    if count > 1:
+        card = _card_at(rules, state, b, source, count - 1)
     if action < rules.space_actions:
-        return _takes(rules, state, b, target, card)
+        return is_in(card, state.taken[b, target]) != 0
     if source < rules.piles and count > min(state.heights[b, source] - 1, carry_limit(rules, state, b, 1)):
         return False
     return state.spaces[b] > 0 and is_in(card, space_fillers(rules, state, b)) != 0
-
-
-@inner
-def _takes(rules, state, b, pile, card):
-    """Whether a pile takes the card, or the sequence that it leads."""
-    return (state.takers[b, kind_of(rules, card)] >> pile) & 1 != 0
 
 
 @inner

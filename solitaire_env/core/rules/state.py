@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core.layout import Rules
-from solitaire_env.core.native import Int8, Int16, Int32, Int64, inner, kernel
+from solitaire_env.core.native import Int8, Int16, Int64, inner, kernel
 
-KINDS: Final = 56
-"""Numbers of cards, and so of kinds of card, are below this."""
+CODES: Final = 56
+"""The codes of cards are below this."""
 PART: Final = 128
 """Number of games that a thread processes at a time."""
 
@@ -25,11 +25,11 @@ class State(NamedTuple):
     """Position rows ``[batch, row_size]``, see :mod:`solitaire_env.core.layout`."""
     tops: Annotated[Int8, "batch rules.sources"]
     """The playable card of each source ``[batch, sources]``, EMPTY if there is none."""
-    takers: Annotated[Int32, "batch KINDS"]
-    """The tableau piles that take cards of each kind ``[batch, KINDS]``, as bits."""
-    givers: Annotated[Int32, "batch KINDS"]
-    """The places that may give a card of each kind to a pile ``[batch, KINDS]``, as bits: sources, then, if
-    cards may worry back, suits of the foundations."""
+    given: Annotated[Int64, "batch rules.places"]
+    """The cards that may move from each place to a pile, with the cards on them ``[batch, places]``, as
+    bits."""
+    taken: Annotated[Int64, "batch rules.piles"]
+    """The cards that each tableau pile takes ``[batch, piles]``, as bits."""
     carriable: Annotated[Int8, "batch rules.sources"]
     """Maximum number of cards that may move together from each source to a pile ``[batch, sources]``: of the
     sequence, no more than a supermove carries."""
@@ -79,8 +79,8 @@ def make_state(rules: Rules, batch: int) -> State:
     return State(
         rows=zeros(np.int8, rules.row_size),
         tops=zeros(np.int8, rules.sources),
-        takers=zeros(np.int32, KINDS),
-        givers=zeros(np.int32, KINDS),
+        given=zeros(np.int64, rules.places),
+        taken=zeros(np.int64, rules.piles),
         carriable=zeros(np.int8, rules.sources),
         next_home=zeros(np.int64),
         heights=zeros(np.int8, rules.piles),
@@ -136,11 +136,11 @@ def copy(rules, state, source, target):
     for place in range(rules.sources):
         state.tops[target, place] = state.tops[source, place]
         state.carriable[target, place] = state.carriable[source, place]
-    for card in range(KINDS):
-        state.takers[target, card] = state.takers[source, card]
-        state.givers[target, card] = state.givers[source, card]
+    for place in range(rules.places):
+        state.given[target, place] = state.given[source, place]
     state.crowded[target] = state.crowded[source]
     for pile in range(rules.piles):
+        state.taken[target, pile] = state.taken[source, pile]
         state.runs[target, pile] = state.runs[source, pile]
     for action in range(rules.actions):
         state.mask[target, action] = state.mask[source, action]

@@ -9,13 +9,15 @@ from solitaire_env.core.rules.deal import deal
 from solitaire_env.core.rules.derive import update_source
 from solitaire_env.core.rules.legal import (
     is_legal,
-    mask_all_of,
     mask_cell,
     mask_full_piles,
     mask_home,
-    mask_place,
+    mask_moves_from,
+    mask_moves_to,
+    mask_source,
     mask_spaces,
     update_carriable,
+    update_given,
     update_status,
 )
 from solitaire_env.core.rules.moves import decode, move_cards
@@ -49,19 +51,22 @@ def _play(rules, state, events, b, action, source, target, count):
     if rules.worrying_back and rules.home_actions <= action < rules.cell_actions:
         target = rules.sources + (state.tops[b, source] & 3)
 
-    for k in range(2 + rules.fill):
-        place = _changing(rules, source, target, k)
-        if place >= 0:
-            mask_place(rules, state, b, place, 0)
     home, events.advanced[b] = move_cards(rules, state, b, action, source, target, count)
     events.went_home[b] = home
     capacity = carry_limit(rules, state, b, 0)
     for k in range(2 + rules.fill):
         place = _changing(rules, source, target, k)
+        if place >= rules.sources:
+            update_given(rules, state, b, place)
+        elif place >= 0:
+            update_source(rules, state, b, place, capacity)
+            mask_source(rules, state, b, place)
+    for k in range(2 + rules.fill):
+        place = _changing(rules, source, target, k)
         if place >= 0:
-            if place < rules.sources:
-                update_source(rules, state, b, place, capacity)
-            mask_all_of(rules, state, b, place)
+            mask_moves_from(rules, state, b, place)
+            if place < rules.piles:
+                mask_moves_to(rules, state, b, place)
 
     if home != 0:
         # That foundation now takes another card.

@@ -5,7 +5,7 @@ const SUITS = "CDHS";
 const DOWN = 64; // the bit of a face-down card
 export const STATUS = ["playing", "won", "stuck"];
 const STATE = [
-  "rows", "tops", "takers", "givers", "carriable", "nextHome", "heights", "crowded", "runs", "stock", "waste", "home",
+  "rows", "tops", "given", "taken", "carriable", "nextHome", "heights", "crowded", "runs", "stock", "waste", "home",
   "spaces", "emptyCells", "mask", "status",
 ]; // prettier-ignore
 
