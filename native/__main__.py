@@ -29,10 +29,10 @@ def main() -> None:
         parser.error(f"unknown target {unknown[0]!r}, allowed: {', '.join(back.TARGETS)}")
     # Temporary files are removed then.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    module = back.parse(*front.translate(args.folder.absolute(), args.checked))
+    text, entry_points = front.translate(args.folder.absolute(), args.checked)
     for name in targets:
         target = back.TARGETS[name]
-        library = back.link(back.emit(module, target), target, args.portable)
+        library = back.link(back.emit(text, entry_points, target), target, args.portable)
         path = args.out / file_name(name, library, target.suffix)
         write_whole(path, lambda part, library=library: _write(part, library))
 

@@ -1,19 +1,25 @@
 """The back end: optimizes the code for each platform, and links a shared library."""
 
+import multiprocessing
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from llvmlite import binding
 
 from solitaire_env.core.native import is_own
+from solitaire_env.util.cores import usable_cores
 
 binding.initialize_all_targets()
 binding.initialize_all_asmprinters()
+
+
+OBJECTS: Final = "kernels.o"
+"""In the command of a linker, the object files."""
 
 
 class Target(NamedTuple):
@@ -27,7 +33,7 @@ class Target(NamedTuple):
 
 
 def _zig(target: str, *options: str) -> tuple[str, ...]:
-    command = (sys.executable, "-m", "ziglang", "cc", "-target", target, "kernels.o", "-shared", "-s")
+    command = (sys.executable, "-m", "ziglang", "cc", "-target", target, OBJECTS, "-shared", "-s")
     return (*command, *options)
 
 
@@ -42,7 +48,7 @@ def _macos(machine: str, cpu: str) -> Target:
 
 
 def _zig_wasm(*options: str) -> tuple[str, ...]:
-    return (sys.executable, "-m", "ziglang", "wasm-ld", "kernels.o", *options)
+    return (sys.executable, "-m", "ziglang", "wasm-ld", OBJECTS, *options)
 
 
 _WASM: Final = (
@@ -59,45 +65,59 @@ TARGETS: Final = {
 }
 
 
-def parse(text: str, entry_points: list[str]) -> Any:
-    """A module in which everything but the entry points is internal: what is not used is left out."""
+GAMES_TOGETHER: Final = 25
+"""Number of games whose own entry points are optimized together."""
+
+
+def emit(text: str, entry_points: list[str], target: Target) -> list[bytes]:
+    """Optimize and translate the code for a target; object files, made on all cores.
+
+    Parameters
+    ----------
+    text
+        LLVM assembly.
+    entry_points
+        The functions that are kept. A page loads the general ones only.
+    """
+    own = [name for name in entry_points if is_own(name)]
+    parts = [[name for name in entry_points if not is_own(name)]]
+    if target.suffix != ".wasm":
+        parts += [own[first : first + GAMES_TOGETHER] for first in range(0, len(own), GAMES_TOGETHER)]
+    work = [(text, part, target) for part in parts]
+    if len(parts) == 1 or usable_cores() == 1:
+        return [_emit(*part) for part in work]
+    with multiprocessing.Pool(min(len(parts), usable_cores())) as pool:
+        return pool.starmap(_emit, work, chunksize=1)
+
+
+def _emit(text: str, entry_points: list[str], target: Target) -> bytes:
+    """An object file in which everything but the entry points is internal: what is not used is left out."""
+    machine = binding.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu, opt=3, reloc="pic", codemodel="default"
+    )
     module = binding.parse_assembly(text)
     module.verify()
+    module.triple = target.triple
+    module.data_layout = str(machine.target_data)
     keep = set(entry_points)
     for function in module.functions:
         if not function.is_declaration and function.name not in keep:
             function.linkage = "internal"
+        elif not function.is_declaration and target.suffix == ".dll":
+            function.storage_class = "dllexport"
     for variable in module.global_variables:
         variable.linkage = "internal"
-    return module
-
-
-def emit(module: Any, target: Target) -> bytes:
-    """Optimize a copy of the module for a target; the object file."""
-    machine = binding.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, opt=3, reloc="pic", codemodel="default"
-    )
-    module = module.clone()
-    module.triple = target.triple
-    module.data_layout = str(machine.target_data)
-    if target.suffix == ".dll":
-        for function in module.functions:
-            if function.linkage == binding.Linkage.external and not function.is_declaration:
-                function.storage_class = "dllexport"
-    if target.suffix == ".wasm":  # a page loads the general kernels only
-        for function in module.functions:
-            if is_own(function.name) and not function.is_declaration:
-                function.linkage = "internal"
     options = binding.create_pipeline_tuning_options(speed_level=3)
     # This WebAssembly has no vectors, and a page loads what is unrolled too.
     options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = target.suffix != ".wasm"
     builder = binding.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
-    return machine.emit_object(module)
+    made: bytes = machine.emit_object(module)
+    return made
 
 
-def link(object_file: bytes, target: Target, portable: bool) -> bytes:
-    """Link an object file; the shared library.
+def link(object_files: list[bytes], target: Target, portable: bool) -> bytes:
+    """Link object files; the shared library.
 
     Parameters
     ----------
@@ -112,10 +132,13 @@ def link(object_file: bytes, target: Target, portable: bool) -> bytes:
         command = ("cc", *target.linker[6:])
     with tempfile.TemporaryDirectory() as folder:
         # The same names each time: a linker may put them into the library.
-        Path(folder, "kernels.o").write_bytes(object_file)
+        names = [f"kernels{number}.o" for number in range(len(object_files))]
+        for name, content in zip(names, object_files, strict=True):
+            Path(folder, name).write_bytes(content)
+        words = [part for word in command for part in (names if word == OBJECTS else [word])]
         library = Path(folder, f"kernels{target.suffix}")
         done = subprocess.run(
-            [*command, "-o", library.name], cwd=folder, capture_output=True, text=True,
+            [*words, "-o", library.name], cwd=folder, capture_output=True, text=True,
             env={**os.environ, "SOURCE_DATE_EPOCH": "0"},
         )  # fmt: skip
         if done.returncode:
