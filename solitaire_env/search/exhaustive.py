@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from solitaire_env.core import Events, Rules, State
 from solitaire_env.core.batch import Batch
+from solitaire_env.core.layout import WON
 from solitaire_env.core.native import Float64, Int8, Int16, Int32, Int64, UInt64, inner, kernel
 from solitaire_env.core.rules.derive import place
 from solitaire_env.core.rules.state import copy, write_row
@@ -15,7 +16,7 @@ from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant
 from solitaire_env.move_features.autoplay import autoplay_safe, has_safe_moves
 from solitaire_env.move_features.moves import MoveScratch, make_move_scratch, score_moves, sort_by_score
-from solitaire_env.search.positions import WON, Trail, find, follow, keys_after, make_trail
+from solitaire_env.search.positions import Trail, find, follow, keys_after, make_trail
 
 Array = npt.NDArray[Any]
 

@@ -6,12 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core import Events, Rules, State
+from solitaire_env.core.layout import WON
 from solitaire_env.core.native import Bool, Int8, Int16, Int32, Int64, UInt64, inner, kernel
 from solitaire_env.core.rules.derive import place
 from solitaire_env.core.rules.state import copy, write_row
 from solitaire_env.core.rules.step import step_legal
 from solitaire_env.move_features.autoplay import autoplay_safe
-from solitaire_env.search.positions import WON, Trail, find, follow, keys_after
+from solitaire_env.search.positions import Trail, find, follow, keys_after
 
 Array = npt.NDArray[Any]
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.layout import PLAYING
+from solitaire_env.core.layout import PLAYING, WON
 from solitaire_env.core.position import remembered_order
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant
@@ -30,7 +30,7 @@ from solitaire_env.policies.policy import Policy
 from solitaire_env.search.budget import Budget, better_half, parts
 from solitaire_env.search.exhaustive import FOUND, Exhaustive
 from solitaire_env.search.policy import Memory, SearchPolicy
-from solitaire_env.search.positions import SALT, WON, keys_of
+from solitaire_env.search.positions import SALT, keys_of
 from solitaire_env.search.rollouts import play_to_end
 from solitaire_env.search.solver import MAX_EXHAUSTIVE_CARDS, Solver
 from solitaire_env.search.stocks import draw_stocks, unseen, write_games

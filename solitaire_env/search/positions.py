@@ -13,8 +13,6 @@ from solitaire_env.move_features.autoplay import autoplay_safe_move
 
 Array = npt.NDArray[Any]
 
-WON: Final = 1
-"""Status of a won game; 0 is a game that has not ended."""
 SALT: Final = np.uint64(0x9E3779B97F4A7C15)
 """Salt of the position keys."""
 SALT_2: Final = np.uint64(0xD1B54A32D192ED03)

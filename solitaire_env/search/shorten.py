@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from solitaire_env.core import Events, Rules, State
 from solitaire_env.core.batch import Batch
+from solitaire_env.core.layout import WON
 from solitaire_env.core.native import kernel
 from solitaire_env.core.rules.derive import place
 from solitaire_env.core.rules.state import copy
@@ -22,7 +23,7 @@ from solitaire_env.core.rules.step import step_legal
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant
 from solitaire_env.search.exhaustive import Store, begin, enter, make_store, path_to_last
-from solitaire_env.search.positions import WON, Trail, find, follow, keys_after, make_trail
+from solitaire_env.search.positions import Trail, find, follow, keys_after, make_trail
 
 Array = npt.NDArray[Any]
 
