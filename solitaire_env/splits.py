@@ -21,7 +21,7 @@ from solitaire_env.variants import get_variant
 
 STANDARD: Final = range(1000)
 """The standard evaluation set of every game."""
-HELD_OUT: Final = range(100_000, 101_000)
+FINAL_TEST: Final = range(100_000, 101_000)
 """The final test set, never used for choosing anything."""
 MAX_DEALS: Final = 1_000_000
 """Maximum number of deals in a text."""
@@ -47,7 +47,7 @@ SPLITS: Final = {
     ),
     "train-winnable": Split(_FIRST_1K, "training on deals of train-1k that can be won"),
     "dev": Split(STANDARD, "choices and ablations"),
-    "test": Split(HELD_OUT, "once, at the end"),
+    "test": Split(FINAL_TEST, "once, at the end"),
     "llm-100": Split(range(100), "language models: calls and tokens are reported"),
     "winnable": Split(STANDARD, "the deals of dev that were won by a stored line: every one can be won"),
 }

@@ -36,7 +36,7 @@ ROOT: Final = Path(__file__).parents[2]
 RESULTS: Path = ROOT / "results"
 STANDARD: range = splits.STANDARD
 """Deals that every policy of the leaderboard has played."""
-FINAL_TEST: range = splits.HELD_OUT
+FINAL_TEST: range = splits.FINAL_TEST
 """Deals of the final test, which no choice is based on."""
 
 Table = Literal["leaderboard", "search", "ablations", "family", "solver"]
