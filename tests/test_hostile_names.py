@@ -21,8 +21,8 @@ from agents.results.solver_results import read_solver_results
 from agents.runs.config_files import load_config
 from solitaire_env import benchmark, cli
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.evaluation import evaluate, read_games
-from solitaire_env.family import read_games as read_list_of_games
+from solitaire_env.evaluation import evaluate, read_results
+from solitaire_env.family import read_games
 from solitaire_env.loading import as_policy, load_policy
 from solitaire_env.notation import parse_position
 from solitaire_env.play import server
@@ -141,7 +141,7 @@ def test_a_game_that_the_command_line_names_is_imported(words: list[str], folder
 TAKERS: dict[str, Callable[[str], Any]] = {
     "env_variant": env_variant,
     "resolve_variant": resolve_variant,
-    "read_games": lambda name: read_list_of_games([name]),
+    "read_games": lambda name: read_games([name]),
     "SolitaireEnv": SolitaireEnv,
     "SolitaireVectorEnv": lambda name: SolitaireVectorEnv(name, 1),
     "SolitaireVecEnv": lambda name: SolitaireVecEnv(name, 1),
@@ -258,7 +258,7 @@ def test_no_field_of_a_result_imports_a_module(harmless: Path) -> None:
     for row in hostile_copies(json.loads(path.read_text())):
         path.write_text(json.dumps(row) + "\n")
         with contextlib.suppress(ValueError):
-            benchmark.score(read_games(path))
+            benchmark.score(read_results(path))
         with contextlib.suppress(ValueError):
             play()
 

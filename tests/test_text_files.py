@@ -14,7 +14,7 @@ from agents.results.solver_results import read_solver_results
 from agents.results.transcripts import read_transcripts
 from agents.runs.config_files import load_config
 from solitaire_env import SolitaireEnv, cli
-from solitaire_env.evaluation import evaluate, read_games
+from solitaire_env.evaluation import evaluate, read_results
 from solitaire_env.policies.model_files import read_card
 from solitaire_env.util.files import read_json
 from tests.policies.model_folders import spec_of, write_model
@@ -69,7 +69,7 @@ CASES: dict[str, tuple[str, Callable[[Path], str], Callable[[Path], Any]]] = {
         lambda path: [game.actions for game in read_transcripts([path], TrainConfig()).values()],
     ),
     "configuration": ("c.yaml", lambda folder: "busy-aces: {width: 48}\n", load_config),
-    "games": ("g.jsonl", results, read_games),
+    "games": ("g.jsonl", results, read_results),
     "solver results": ("s.jsonl", lambda folder: SOLVED, read_solver_results),
     "model card": ("model.json", a_card, lambda path: read_card(path.parent, ("moves",))),
     "learning curve": (

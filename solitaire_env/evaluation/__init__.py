@@ -4,7 +4,7 @@ Policies are in :mod:`solitaire_env.policies`; ``agents/`` trains them.
 """
 
 from solitaire_env.evaluation.evaluator import Evaluation, evaluate, game_rules
-from solitaire_env.evaluation.result_files import Game, read_games
+from solitaire_env.evaluation.result_files import Game, read_results
 from solitaire_env.evaluation.runner import TOP_ACTIONS, Decisions, Finished, Runner, think
 from solitaire_env.evaluation.statistics import (
     Summary,
@@ -30,7 +30,7 @@ __all__ = [
     "evaluate",
     "game_rules",
     "mcnemar",
-    "read_games",
+    "read_results",
     "summarize",
     "think",
     "wilson_interval",

@@ -40,7 +40,7 @@ _GAME_TYPES = {name: get_args(hint) or (hint,) for name, hint in get_type_hints(
 _OPTIONAL = {f.name for f in fields(Game) if f.default is not MISSING}
 
 
-def read_games(path: Path) -> list[Game]:
+def read_results(path: Path) -> list[Game]:
     """The games of a results file (JSON lines). An incomplete last line is ignored.
 
     Raises

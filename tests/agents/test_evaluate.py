@@ -13,7 +13,7 @@ import tyro
 
 from agents import evaluate, solve, train
 from agents.evaluate import main
-from solitaire_env.evaluation import read_games
+from solitaire_env.evaluation import read_results
 from solitaire_env.policies.random import Random
 from solitaire_env.transcripts import parse_transcript
 
@@ -48,7 +48,7 @@ def test_evaluate_writes_games_summary_and_transcripts(
     summary, games, texts = tmp_path / "summary.json", tmp_path / "games.jsonl", tmp_path / "texts" / "greedy"
     files = ("--json", summary, "--games", games, "--transcripts", texts)
     out = printed(capsys, *GREEDY, *files)
-    rows = read_games(games)
+    rows = read_results(games)
     assert [row.deal for row in rows] == [*range(40)] and {row.policy for row in rows} == {"greedy"}
     data = json.loads(summary.read_text())
     assert (data["policy"], data["env"], data["moves"], data["deals"]) == (
@@ -82,7 +82,7 @@ def test_house_rules_and_action_sets_are_applied(capsys: pytest.CaptureFixture[s
     ):
         path = tmp_path / f"{number}.jsonl"
         printed(capsys, *policy, "--games", path, *options)
-        assert {(game.moves, game.rules) for game in read_games(path)} == {(moves, rules)}
+        assert {(game.moves, game.rules) for game in read_results(path)} == {(moves, rules)}
 
 
 REFUSED = [
@@ -134,10 +134,10 @@ def test_ctrl_c_keeps_finished_games(
         assert main([*policy, "--games", str(games)]) == 130
     out, err = capsys.readouterr()
     assert not out and "Interrupted." in err and str(games) in err
-    kept = read_games(games)
+    kept = read_results(games)
     assert 0 < len(kept) < 30
     printed(capsys, *policy, "--games", games)
-    done = read_games(games)
+    done = read_results(games)
     assert [game.deal for game in done] == [*range(30)] and all(game in done for game in kept)
 
 

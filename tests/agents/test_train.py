@@ -39,7 +39,7 @@ from agents.runs.models import save_model
 from agents.train import main
 from solitaire_env import SolitaireEnv
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.evaluation import read_games
+from solitaire_env.evaluation import read_results
 from solitaire_env.move_features.autoplay import autoplay_safe_moves
 from solitaire_env.policies.linear import WEIGHTS
 from solitaire_env.util.files import locked
@@ -158,7 +158,7 @@ def test_train_writes_a_run_folder(trained: tuple[Path, Outcome]) -> None:
 
 def test_train_evaluates_all_policies(trained: tuple[Path, Outcome], tmp_path: Path) -> None:
     run, _ = trained
-    games = {path.stem: read_games(path) for path in (run / "evaluation").iterdir()}
+    games = {path.stem: read_results(path) for path in (run / "evaluation").iterdir()}
     assert {name: [game.deal for game in rows] for name, rows in games.items()} == {
         name: [*map(int, SHORT_GAMES.split(","))] for name in ("random", "greedy", "linear", "busy-aces-1")
     }
@@ -166,7 +166,7 @@ def test_train_evaluates_all_policies(trained: tuple[Path, Outcome], tmp_path: P
     path = tmp_path / "games.jsonl"
     arguments = ("--policy", run, "--env", "busy-aces", "--deals", SHORT_GAMES, "--games", path, "--quiet")
     assert command(*arguments, of=evaluate.main).status == 0
-    assert read_games(path) == games["busy-aces-1"]
+    assert read_results(path) == games["busy-aces-1"]
     best = (run / "best_game.txt").read_text()
     home = max(game.cards_home for game in games["busy-aces-1"])
     assert f", {home} cards home, " in best and "policy: busy-aces-1" in best
@@ -230,7 +230,7 @@ def test_resume_continues_steps_and_curve(run: Path) -> None:
     assert rows[: len(old_rows)] == old_rows and len(rows) > len(old_rows)
     assert_monotone(rows)
     assert load_config(run / "config.yaml").total_steps == STEPS + 1024
-    assert len(read_games(run / "evaluation" / "busy-aces-1.jsonl")) == 2
+    assert len(read_results(run / "evaluation" / "busy-aces-1.jsonl")) == 2
 
 
 def test_checkpoint_restores_weights_and_moments(tmp_path: Path) -> None:

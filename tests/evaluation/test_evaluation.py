@@ -24,7 +24,7 @@ from solitaire_env.evaluation import (
     draw,
     evaluate,
     mcnemar,
-    read_games,
+    read_results,
     summarize,
     wilson_interval,
 )
@@ -471,7 +471,7 @@ def test_result_files_have_one_line_per_game(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (tmp_path / "games.jsonl").read_text().splitlines()]
     assert [row["deal"] for row in rows] == [*range(12)]
     assert set(rows[0]) == {field.name for field in fields(Game)} - {"seed"}
-    assert read_games(tmp_path / "games.jsonl") == done.games
+    assert read_results(tmp_path / "games.jsonl") == done.games
     assert [path.name for path in tmp_path.iterdir()] == ["games.jsonl"]
 
 
@@ -480,7 +480,7 @@ def test_interrupted_and_resumed_equals_uninterrupted(tmp_path: Path) -> None:
     expected = run(whole)
     with pytest.raises(KeyboardInterrupt):
         run(path, Interrupted())
-    assert 0 < len(read_games(path)) < 12
+    assert 0 < len(read_results(path)) < 12
     policy = Whim()
     resumed = run(path, policy, num_envs=3)
     assert resumed.games == expected.games and path.read_bytes() == whole.read_bytes()
@@ -488,7 +488,7 @@ def test_interrupted_and_resumed_equals_uninterrupted(tmp_path: Path) -> None:
     assert run(path, policy).games == expected.games and policy.calls == 0
     # Other deals are added to those in the file.
     assert [game.deal for game in run(path, deals=[20, 3]).games] == [20, 3]
-    assert sorted(game.deal for game in read_games(path)) == [*range(12), 20]
+    assert sorted(game.deal for game in read_results(path)) == [*range(12), 20]
 
 
 def test_evaluations_into_the_same_file_keep_all_games(tmp_path: Path) -> None:
@@ -500,7 +500,7 @@ def test_evaluations_into_the_same_file_keep_all_games(tmp_path: Path) -> None:
             run(path, deals=range(7, 20))
 
     done = run(path, progress=run_another, deals=range(8))
-    rows = read_games(path)
+    rows = read_results(path)
     assert rows[:8] == done.games and [game.deal for game in rows] == [*range(20)]
     assert list(tmp_path.iterdir()) == [path]
 
@@ -512,7 +512,7 @@ def test_repeated_rows_are_refused_or_merged(copies: int, tmp_path: Path, refuse
     done = run(path)
     text = path.read_text()
     path.write_text(text * copies)
-    refuses(lambda: read_games(path), str(path), "deal 0 occurs twice", "allowed: each game once")
+    refuses(lambda: read_results(path), str(path), "deal 0 occurs twice", "allowed: each game once")
     refuses(lambda: summarize(done.games * copies), "deal 0 occurs twice", "allowed: each game once")
     refuses(lambda: mcnemar(done.games * copies, done.games), f"{12 * copies} games are of 12 deals")
     refuses(lambda: mcnemar(done.games, done.games * copies), f"{12 * copies} games are of 12 deals")
@@ -545,10 +545,10 @@ def test_writers_go_on_when_another_is_killed(tmp_path: Path, cut: int) -> None:
     path.write_bytes(path.read_bytes()[:-cut])
     lost = games[2:3] if cut > 1 else ()
     other.add(games[3:5])
-    assert read_games(path) == [game for game in games[:5] if game not in lost]
+    assert read_results(path) == [game for game in games[:5] if game not in lost]
     late.add(games[5:7])
     late.sort([game.deal for game in games])
-    assert read_games(path) == [game for game in games[:7] if game not in lost]
+    assert read_results(path) == [game for game in games[:7] if game not in lost]
     assert run(path).games == games and path.read_bytes() == whole
 
 
@@ -602,7 +602,7 @@ def test_rows_with_invalid_values_are_refused(
     path = tmp_path / "games.jsonl"
     text = line if isinstance(line, str) else json.dumps({**vars(games_won("w")[0]), **line})
     path.write_text(f"{text}\n\n")
-    refuses(lambda: read_games(path), f"{path}, line 1", "not a game", *words)
+    refuses(lambda: read_results(path), f"{path}, line 1", "not a game", *words)
 
 
 def test_transcripts_are_written_as_games_end(tmp_path: Path) -> None:
@@ -621,11 +621,13 @@ def test_transcripts_are_written_as_games_end(tmp_path: Path) -> None:
     keywords: dict[str, Any] = {"max_episode_steps": 40, "num_envs": 2}
     with pytest.raises(KeyboardInterrupt):
         evaluate(Whim(), "busy-aces", deals, progress=stop, **files, **keywords)
-    folder, ended = files["transcripts"], [game.deal for game in read_games(files["results"])]
+    folder, ended = files["transcripts"], [game.deal for game in read_results(files["results"])]
     written = {deal: (folder / file_name(deal)).read_text() for deal in ended}
     assert len(written) == len(list(folder.iterdir())) >= 3
     gone, kept = ended[:2]
     (folder / file_name(gone)).unlink()
     done = evaluate(Whim(), "busy-aces", deals, **files, **keywords)
-    assert [game.deal for game in done.games] == deals == [game.deal for game in read_games(files["results"])]
+    assert (
+        [game.deal for game in done.games] == deals == [game.deal for game in read_results(files["results"])]
+    )
     assert done.transcripts[gone] == written[gone] and kept not in done.transcripts

@@ -11,7 +11,7 @@ from agents import evaluate
 from agents.commands import leaderboard
 from agents.results import stored
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.evaluation import read_games
+from solitaire_env.evaluation import read_results
 from solitaire_env.loading import load_search
 from solitaire_env.search import budget as budgets
 from solitaire_env.search.budget import HIDDEN_SIMULATIONS, SIMULATIONS, TREE_SIMULATIONS, Budget
@@ -50,7 +50,7 @@ def test_search_by_default_plays_the_stored_games(tmp_path: Path) -> None:
     command = ["--policy", "search", "--env", "klondike-draw-3", "--deals", "1", "--quiet"]
     assert evaluate.main([*command, "--games", str(path)]) == 0
     [known] = [game for game in stored.games_of("search", "klondike-draw-3/4000") if game.deal == 1]
-    [game] = read_games(path)
+    [game] = read_results(path)
     assert game == known and game.fingerprint == known.fingerprint
 
 

@@ -21,7 +21,7 @@ from agents.results.solver_results import read_solver_results
 from agents.solve import check_line
 from solitaire_env import cli
 from solitaire_env.core.spec import GameSpec, Settings
-from solitaire_env.evaluation import Runner, read_games
+from solitaire_env.evaluation import Runner, read_results
 from solitaire_env.loading import load_search
 from solitaire_env.search import beam, budget, exhaustive, player, solver, tree_player
 from solitaire_env.search.budget import Budget
@@ -140,11 +140,11 @@ def test_evaluate_stores_no_row_of_an_interrupted_game(
     command += ["--search.simulations", "8"]
     ctrl_c(*SEARCHED[game])
     assert evaluate.main([*command, "--deals", "0:200"]) == 130
-    kept = read_games(path)
+    kept = read_results(path)
     assert 1 <= len(kept) < 50 and [row.deal for row in kept] == [*range(len(kept))]
     path.unlink()
     assert evaluate.main([*command, "--deals", f"0:{len(kept)}"]) == 0
-    assert read_games(path) == kept
+    assert read_results(path) == kept
 
 
 def test_leaderboard_keeps_whole_games_at_ctrl_c(
@@ -154,7 +154,7 @@ def test_leaderboard_keeps_whole_games_at_ctrl_c(
     entry = ["add", "search", "klondike/8", "--policy", "search", "--search.simulations", "8"]
     ctrl_c(tree_player, "grow", 150)
     assert leaderboard.main([*entry, "--deals", "0:200", "--quiet"]) == 130
-    rows = read_games(empty_stores / "results" / "unfinished" / "search" / "klondike" / "8.jsonl")
+    rows = read_results(empty_stores / "results" / "unfinished" / "search" / "klondike" / "8.jsonl")
     assert 1 <= len(rows) < 50
     assert not (empty_stores / "results" / "search.json").exists()
 
@@ -234,9 +234,9 @@ def test_one_ctrl_c_ends_the_command(game: str, tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=10)
     assert process.returncode == 130 and errors.strip().startswith("Interrupted."), errors
-    kept = read_games(path)
+    kept = read_results(path)
     assert 1 <= len(kept) < 500
     path.unlink()
     deals = ",".join(str(row.deal) for row in kept)
     assert evaluate.main([*command, "--deals", deals]) == 0
-    assert read_games(path) == kept
+    assert read_results(path) == kept

@@ -16,7 +16,7 @@ from agents.playing import comparison
 from agents.playing.comparison import affordable_deals, compare
 from agents.runs.folders import policy_name
 from agents.runs.models import save_model
-from solitaire_env.evaluation import read_games
+from solitaire_env.evaluation import read_results
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_a_run_named_like_a_baseline_has_its_own_row(
     table = compare(config, run, quiet=True)
     own = policy_name(run)
     assert own == ("mine" if name == "mine" else f"run-{name}")
-    played = {path.stem: read_games(path) for path in (run / "evaluation").iterdir()}
+    played = {path.stem: read_results(path) for path in (run / "evaluation").iterdir()}
     assert set(played) == {"random", "greedy", "linear", own}
     assert all({game.policy for game in games} == {label} for label, games in played.items())
     assert f"Deals that only {own} won" in table and f"{own} wins " in table
@@ -91,7 +91,7 @@ def test_the_deals_of_a_comparison_fit_the_training_unless_they_are_given(
     write_minutes(tmp_path / "run", minutes)
     table = compare(replace(config, eval_deals=given), tmp_path / "run", quiet=True)
     for path in (tmp_path / "run" / "evaluation").iterdir():
-        assert [game.deal for game in read_games(path)] == [*range(deals)], path
+        assert [game.deal for game in read_results(path)] == [*range(deals)], path
     assert f"deals 0:{deals}," in table
     assert ("--eval-deals 0:8 plays all" in table) is (deals == 3)
     assert (tmp_path / "run" / "best_game.txt").is_file()
