@@ -33,8 +33,8 @@ START: Final = {
     "pile to space": -1.0, "waste to space": -1.0, "cell to space": -1.0,
     "pile to cell": -1.0, "waste to cell": -1.0,
     "source: becomes a space": 1.0, "source: a sequence is broken": -3.0,
-    "source: the card under it goes home now": 1.0, "source: a wanted card lies near the top": 0.5,
-    "target: a wanted card lies near the top": -1.0,
+    "source: the card under it goes home now": 1.0, "source: a next foundation card lies near the top": 0.5,
+    "target: a next foundation card lies near the top": -1.0,
 }  # fmt: skip
 """Initial means: home first, then onto piles, and nothing that breaks a sequence. All others are 0."""
 

@@ -5,10 +5,10 @@ kernels write ``out[MOVE.cards]``; ``MOVE_NAMES`` and its like hold the texts. W
 are stored by these texts, and networks are trained on the columns in this order: do not reorder or remove
 any. A renamed feature gets a line in ``RENAMED``.
 
-Terms: a *next foundation card* is one that a foundation takes now; the texts call it *wanted*. A card *fits*
-onto the next higher one of its suit, regardless of the game's building rule. A card is *in sight* if it is
-playable: on a pile, on the waste or in a cell. The rank of a foundation is the number of its cards; if ranks
-wrap, lower cards are those that go home first. Of a face-down card, only its existence is read.
+Terms: a *next foundation card* is one that a foundation takes now. A card *fits* onto the next higher one of
+its suit, regardless of the game's building rule. A card is *in sight* if it is playable: on a pile, on the
+waste or in a cell. The rank of a foundation is the number of its cards; if ranks wrap, lower cards are those
+that go home first. Of a face-down card, only its existence is read.
 """
 
 from typing import Any, Final, NamedTuple
@@ -43,10 +43,10 @@ class MoveColumns(NamedTuple):
     source_frees_home: Column = "source: the card under it goes home now"
     source_frees_fitting: Column = "source: the card under it fits onto a pile"
     source_stay: Column = "source: cards that stay / 13"
-    source_near: Column = "source: a wanted card lies near the top"
+    source_near: Column = "source: a next foundation card lies near the top"
     # The target pile.
     target_cards: Column = "target: cards / 13"
-    target_near: Column = "target: a wanted card lies near the top"
+    target_near: Column = "target: a next foundation card lies near the top"
     # The game.
     waste_stock: Column = "waste: share of the stock that is left"
     waste_frees_home: Column = "waste: the card under it goes home now"
@@ -79,14 +79,14 @@ class PlainColumns(NamedTuple):
     ranks: Column = "rank of the playable cards, mean / 13"
     useful: Column = "playable cards of piles that a card can still be put on / piles"
     # The next foundation cards, one number for each rank that a foundation takes next.
-    next_depth: Column = "wanted: cards above it, at most 12, sum / 40"
-    next_nearest: Column = "wanted: cards above the nearest / 12"
-    next_unseen: Column = "wanted: not seen / 8"
-    next_blocked: Column = "wanted: sequences above it that fit nowhere, sum / 16"
-    next_least_blocked: Column = "wanted: sequences above it that fit nowhere, least / 4"
-    next_reachable: Column = "wanted: no more such sequences than spaces and empty cells / 4"
-    after_depth: Column = "wanted next: cards above it, at most 12, sum / 40"
-    after_blocked: Column = "wanted next: sequences above it that fit nowhere, sum / 16"
+    next_depth: Column = "next foundation card: cards above it, at most 12, sum / 40"
+    next_nearest: Column = "next foundation card: cards above the nearest / 12"
+    next_unseen: Column = "next foundation card: not seen / 8"
+    next_blocked: Column = "next foundation card: sequences above it that fit nowhere, sum / 16"
+    next_least_blocked: Column = "next foundation card: sequences above it that fit nowhere, least / 4"
+    next_reachable: Column = "next foundation card: no more such sequences than spaces and empty cells / 4"
+    after_depth: Column = "card after a next foundation card: cards above it, at most 12, sum / 40"
+    after_blocked: Column = "card after a next foundation card: sequences above it that fit nowhere, sum / 16"
     # What can be played.
     chain: Column = "cards that go home one after another / 13"
     go_home: Column = "playable cards that go home / 8"
@@ -100,7 +100,7 @@ class PlainColumns(NamedTuple):
     waste_home: Column = "waste: the playable card goes home"
     waste_fits: Column = "waste: the playable card fits onto a pile"
     waste_run: Column = "waste: cards from the top that go home or fit onto a pile, at most 6 / 4"
-    waste_nearest: Column = "waste: cards above the nearest wanted one / 12"
+    waste_nearest: Column = "waste: cards above the nearest next foundation card / 12"
     # The cells.
     cells: Column = "cells: ranks that their cards are away from going home / 64"
 
@@ -112,7 +112,7 @@ class DigColumns(NamedTuple):
     with the highest empty cells + 2 x spaces.
     """
 
-    number: Column = "wanted cards that can be dug out / 4"
+    number: Column = "next foundation cards that can be dug out / 4"
     best_home: Column = "best: cards gone home / 13"
     best_empty_cells: Column = "best: empty cells after it / 8"
     best_spaces: Column = "best: spaces after it / 4"
@@ -278,6 +278,10 @@ def position_names(
 
 
 RENAMED: Final = (
+    ("wanted next: ", "card after a next foundation card: "),
+    ("wanted: ", "next foundation card: "),
+    ("nearest wanted one", "nearest next foundation card"),
+    ("wanted card", "next foundation card"),
     ("onward: moves that led there /", "rollout lookahead: moves /"),
     ("onward: cards that went home on the way /", "rollout lookahead: cards that went home during it /"),
     ("onward: ", "rollout lookahead: "),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from solitaire_env.move_features.columns import (
     DIG_NAMES,
     FAMILY_NAMES,
@@ -10,6 +12,9 @@ from solitaire_env.move_features.columns import (
     current_name,
     position_names,
 )
+from solitaire_env.util.files import read_json
+
+FAMILY_MODEL = Path(__file__).parents[2] / "results" / "family" / "model" / "model.json"
 
 OLD_REACHABILITY = (
     "reach: cards home with the unseen at hand / all",
@@ -33,6 +38,14 @@ def test_older_names_are_read() -> None:
     present = position_names(2, 3, 5, family=True)
     assert tuple(map(current_name, OLD_NAMES)) == present
     assert len({*present}) == len(present)
+
+
+def test_the_names_in_the_stored_model_for_many_games_are_read() -> None:
+    card = read_json(FAMILY_MODEL)
+    names = position_names(card["sizes"]["dig_out"], family=True)
+    stored = card["layout"]["columns"]
+    assert "wanted: not seen / 8" in stored
+    assert tuple(map(current_name, stored)) == MOVE_NAMES + names
 
 
 def test_present_names_are_read_as_they_are() -> None:
