@@ -149,7 +149,7 @@ class Searcher(SearchPolicy):
             memory.order = remembered_order(rules, observation, memory.order)
         if self.solver is not None:
             if memory.plan is None:
-                memory.plan = self._plan(self._row(observation), self.budget.nodes)
+                memory.plan = self._plan(observation)
             if (planned := memory.plan.get(observation.tobytes())) is not None:
                 return planned
         if memory.repeats >= MAX_REPEATS:
@@ -181,14 +181,15 @@ class Searcher(SearchPolicy):
         float64 ``[actions]``.
         """
         probabilities = self._probabilities(observation, mask)
-        order = np.argsort(-probabilities, kind="stable")[: np.count_nonzero(mask)]
+        # A tiny probability may be rounded to 0, as of illegal actions.
+        order = np.argsort(-np.where(mask, probabilities, -1), kind="stable")[: np.count_nonzero(mask)]
         fresh = np.zeros(len(order), dtype=np.bool_)
         # Any stock order will do: the positions are compared without the stock.
         stock = unseen(self.batch.rules, observation)
         for start in range(0, len(order), self.batch.size - 1):
             part = order[start : start + self.batch.size - 1]
             # The last row is the position itself.
-            self._place(observation, stock[None].repeat(len(part) + 1, 0), np.append(part, -1))
+            self._place(observation, stock[None].repeat(len(part) + 1, 0), part)
             keys = np.zeros(len(part) + 1, dtype=np.uint64)
             keys_of(self.seen_rules, self.batch.state, len(keys), SALT, keys)
             memory.visited.add(int(keys[-1]))
@@ -221,20 +222,14 @@ class Searcher(SearchPolicy):
 
     # -------------------------------------------------------------------------------- the trials
 
-    def _place(self, observation: Array, stocks: Array, actions: Array) -> Array:
-        """Write the observed position with these hidden cards to the first rows, and play an action in each.
-
-        Negative actions are not played. Returns the rows to continue, int8 ``[size]``.
+    def _place(self, observation: Array, stocks: Array, actions: Array) -> None:
+        """Write the observed position with these hidden cards to the first rows; play the actions, int64
+        ``[n]``, in the first ``n`` of them.
         """
-        state, n = self.batch.state, len(stocks)
-        write_games(self.batch.rules, state.rows[:n], observation, stocks)
+        n = len(stocks)
+        write_games(self.batch.rules, self.batch.state.rows[:n], observation, stocks)
         self.batch.derive(np.arange(n))
-        self.actions = np.zeros(self.batch.size, dtype=np.int64)
-        self.actions[:n] = np.maximum(actions, 0)
-        todo = np.zeros(self.batch.size, dtype=np.int8)
-        todo[:n] = actions >= 0
-        self.batch.step(self.actions, todo)
-        return todo
+        self.batch.play(np.arange(len(actions)), actions)
 
     def _simulate(
         self, observation: Array, trials: Trials, left: Array, orders: Array, random: np.random.Generator
@@ -242,20 +237,20 @@ class Searcher(SearchPolicy):
         """Simulate each remaining candidate on each order of the hidden cards, int8 ``[n, cards]``."""
         state, rules, n = self.batch.state, self.batch.rules, len(orders)
         stocks = np.tile(orders, (len(left), 1))
-        todo = self._place(observation, stocks, trials.actions[left].repeat(n))
+        self._place(observation, stocks, trials.actions[left].repeat(n))
         if self.leaves is not None:
             trials.sums[left] += self._solve(len(stocks)).reshape(len(left), n).sum(1)
             trials.counts[left] += n
             return
         random.integers(2**62)  # stored games were played with one more number drawn here
-        rows = np.flatnonzero(todo & (state.status == 0))
+        m = len(stocks)
+        rows = np.flatnonzero(state.status[:m] == PLAYING)
         self.simulated_moves += len(rows)
         for part in parts(len(rows)):
             self.simulated_moves += play_to_end(
                 rules, state, self.batch.events, rows[part], self.weights, STALL_LIMIT, self.autoplay,
                 self.line, self.scratch,
             )  # fmt: skip
-        m = len(stocks)
         results = state.home[:m] / rules.cards + (state.status[:m] == WON)
         trials.sums[left] += results.reshape(len(left), n).sum(1)
         trials.counts[left] += n
@@ -274,29 +269,17 @@ class Searcher(SearchPolicy):
 
     # ------------------------------------------------------------------------------ nothing hidden
 
-    def _row(self, observation: Array) -> Array:
-        """The position row of an observation without hidden cards."""
+    def _plan(self, observation: Array) -> dict[bytes, int]:
+        """Actions by position of a winning line; empty if none was found within the budget."""
+        assert self.solver is not None
         cards = np.zeros(self.batch.rules.row_size, dtype=np.int8)
         cards[: len(observation)] = observation
-        return cards
-
-    def _plan(self, cards: Array, nodes: int) -> dict[bytes, int]:
-        """Actions by position of a winning line; empty if none was found within ``nodes`` moves."""
-        assert self.solver is not None
-        solution = self.solver.solve(cards, seconds=float("inf"), positions=nodes)
+        solution = self.solver.solve(cards, seconds=float("inf"), positions=self.budget.nodes)
         plan = {}
         if solution.status == "won":
             self.batch.set_row(0, cards)
             for action in solution.line:
                 # If the line repeats a position, its last action counts.
                 plan[self.batch.observations()[0].tobytes()] = action
-                self._play(action)
+                self.batch.play(np.zeros(1, dtype=np.int64), np.array([action]))
         return plan
-
-    def _play(self, action: int) -> None:
-        """Play an action in row 0."""
-        todo = np.zeros(self.batch.size, dtype=np.int8)
-        todo[0] = 1
-        actions = np.zeros(self.batch.size, dtype=np.int64)
-        actions[0] = action
-        self.batch.step(actions, todo)

@@ -168,15 +168,13 @@ def spell_out(batch: Batch, cards: Array, line: Iterable[int], autoplay: bool, h
     autoplay
         Whether the line leaves safe autoplay out.
     """
-    rules, state = batch.rules, batch.state
+    rules, state, row = batch.rules, batch.state, np.zeros(1, dtype=np.int64)
     batch.set_row(0, cards)
     actions: list[int] = []
-    todo = np.zeros(batch.size, dtype=np.int8)
-    todo[0] = 1
     ahead = iter(line)
     while int(state.home[0]) < home:
         sure = autoplay_safe_move(rules, state, 0) if autoplay else -1
         action = int(next(ahead) if sure < 0 else sure)
-        batch.step(np.where(todo, action, 0), todo)
+        batch.play(row, np.array([action]))
         actions.append(action)
     return actions

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ import numpy.typing as npt
 
 from solitaire_env.core.batch import Batch, Start
 from solitaire_env.core.position import Position
-from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant
 from solitaire_env.move_features.autoplay import has_safe_moves
 from solitaire_env.move_features.moves import make_move_scratch
@@ -69,7 +70,7 @@ MAX_DEFICIT: Final = 0.1
 SLICE: Final = 200_000
 """Moves of a turn of the exhaustive search, and of a search in another order."""
 PART: Final = 50_000
-"""Moves of the exhaustive search between two checks of the time."""
+"""Positions of an exhaustive search between two checks of the time."""
 MAX_EXHAUSTIVE_CARDS: Final = 52
 """Games of at most this many cards are searched exhaustively."""
 GRACE: Final = 0.1
@@ -92,6 +93,17 @@ class Solution:
     """Number of positions that the search reached, repeats included."""
     seconds: float
     """Duration of the search and of shortening its line."""
+
+
+def explore_in_parts(search: Exhaustive | Collapsed, budget: int, until: float = inf) -> tuple[int, int]:
+    """Continue a search for ``budget`` positions or moves, at most until a time of :func:`time.perf_counter`:
+    its result, as of :func:`solitaire_env.search.exhaustive.explore`, and how many there were.
+    """
+    end, done = MORE, 0
+    while end == MORE and done < budget and time.perf_counter() < until:
+        end, more = search.explore(min(budget - done, PART))
+        done += more
+    return end, done
 
 
 class SolverInterrupted(KeyboardInterrupt):
@@ -304,11 +316,8 @@ class Solver:
     @staticmethod
     def _continue(s: Search, search: Exhaustive | Collapsed) -> int:
         """Continue a search; the result of :func:`solitaire_env.search.exhaustive.explore`."""
-        end, left = MORE, SLICE
-        while end == MORE and left > 0 and time.perf_counter() < s.until:
-            end, moves = search.explore(min(left, PART))
-            s.positions += moves
-            left -= moves
+        end, moves = explore_in_parts(search, SLICE, s.until)
+        s.positions += moves
         if end == FOUND:
             s.add_line(s.all_cards, search.line())
         elif end == EXHAUSTED:
@@ -357,19 +366,19 @@ class Solver:
             return tuple(line)
         planned = Batch(GameSpec(self.variant), 1)
         seen = Batch(GameSpec(self.variant), self.batch.rules.actions)
-        played = Batch(GameSpec(self.strict, Settings(on_invalid="raise")), 1)
+        played = Batch(GameSpec(self.strict), 1)
         for batch in (planned, played):
             batch.set_row(0, cards)
-        one = np.ones(1, dtype=np.int8)
+        row = np.zeros(1, dtype=np.int64)
         actions: list[int] = []
         for planned_action in line:
             seen.set_row(0, played.state.rows[0])
             same = np.array_equal(planned.state.rows[0], seen.state.rows[0])
-            planned.step(np.array([planned_action]), one)
+            planned.play(row, np.array([planned_action]))
             action = planned_action if same else self._equivalent_action(seen, self._keys(planned, 1)[0])
             singles = seen.expand(0, int(action))
             for single in singles:
-                played.step(np.array([single]), one)
+                played.play(row, np.array([single]))
             actions += singles
         return tuple(actions)
 
@@ -385,11 +394,7 @@ class Solver:
         row = seen.state.rows[0].copy()
         for n in range(len(legal)):
             seen.set_row(n, row)
-        todo = np.zeros(seen.size, dtype=np.int8)
-        todo[: len(legal)] = 1
-        actions = np.zeros(seen.size, dtype=np.int64)
-        actions[: len(legal)] = legal
-        seen.step(actions, todo)
+        seen.play(np.arange(len(legal)), legal)
         found = legal[self._keys(seen, len(legal)) == key]
         seen.set_row(0, row)
         return int(found[0])

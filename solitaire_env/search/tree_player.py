@@ -24,7 +24,7 @@ from solitaire_env.search.budget import Budget, better_half, parts
 from solitaire_env.search.collapsed import COLUMNS, Collapsed, code_of, make_search, read, spell
 from solitaire_env.search.exhaustive import FOUND, MORE
 from solitaire_env.search.policy import Memory, SearchPolicy
-from solitaire_env.search.solver import PART
+from solitaire_env.search.solver import explore_in_parts
 from solitaire_env.search.stocks import draw_stocks, unseen, write_games
 from solitaire_env.search.tree import TRIED, WINS, grow, make_tree, plant
 
@@ -99,7 +99,7 @@ class TreeSearcher(SearchPolicy):
         write_games(rules, rows, observation, draw_stocks(rules, observation, 1, random, order))
         known = 0 if order is None else int(observation[rules.row_stock_count])
         if len(unseen(rules, observation)) - known <= 1 and self.solver.begin(rows[0]):
-            end = self._explore()
+            end, _ = explore_in_parts(self.solver, self.budget.nodes)
             moves = self.solver.moves() if end == FOUND else []
         else:
             end = MORE
@@ -114,14 +114,6 @@ class TreeSearcher(SearchPolicy):
             if action is None:
                 return plan
             plan[seen] = action
-
-    def _explore(self) -> int:
-        """Search the game whose cards are known, within the budget: the result of the exhaustive search."""
-        end, left = MORE, self.budget.nodes
-        while end == MORE and left > 0:
-            end, states = self.solver.explore(min(left, PART))
-            left -= states
-        return end
 
     def _compare(
         self, observation: Array, row: Array, random: np.random.Generator, order: Array | None
