@@ -7,10 +7,10 @@ written. ``python -m solitaire_env solve`` prints the line of one deal.
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import tyro
 
@@ -111,13 +111,14 @@ def solve_deals(
     variant: Variant, a: Arguments, deals: list[int | str], cluster: Cluster | None
 ) -> Iterator[SolverResult]:
     """Solve deals; yield results as they are found, in any order."""
-    if cluster is None:
-        for some in prepare_solver((variant, a))(deals):
-            yield from (row for _, row in some)
-        return
-    a = replace(a, network=for_workers(a.network))
-    for results in cluster.spread(prepare_solver, (variant, a), deals, min_size=1, max_size=MAX_CHUNK):
-        yield from (row for _, row in results)
+    job = variant, replace(a, network=for_workers(a.network))
+    chunks: Iterable[list[tuple[Any, SolverResult]]] = (
+        prepare_solver(job)(deals)
+        if cluster is None
+        else cluster.spread(prepare_solver, job, deals, min_size=1, max_size=MAX_CHUNK)
+    )
+    for chunk in chunks:
+        yield from (row for _, row in chunk)
 
 
 def prepare_solver(

@@ -17,11 +17,13 @@ import tyro
 
 from solitaire_env import Variant, env_id, get_variant
 from solitaire_env.core import Batch, GameSpec
+from solitaire_env.core.deals import RESERVED_DEALS
 from solitaire_env.move_features.columns import MOVE_NAMES
 from solitaire_env.move_features.moves import make_move_scratch
 from solitaire_env.policies.linear import WEIGHTS
 from solitaire_env.registration import import_module_of, resolve_variant, step_limit
 from solitaire_env.search.rollouts import play_to_end
+from solitaire_env.util.arguments import check_count
 from solitaire_env.util.command_line import parse, run_command
 from solitaire_env.util.files import read_json, write_json
 from solitaire_env.util.progress import ProgressLine
@@ -38,8 +40,6 @@ START: Final = {
 }  # fmt: skip
 """Initial means: home first, then onto piles, and nothing that breaks a sequence. All others are 0."""
 
-FIRST_DEAL: Final = 2**20
-"""Deals below it are reserved for evaluation."""
 POPULATION: Final = 64
 """Sets of weights in a generation."""
 ELITE: Final = 10
@@ -96,7 +96,7 @@ def fit(variant: Variant, a: Arguments) -> dict[str, Any]:
     curve = []
     for generation in range(a.generations):
         weights = mean + spread * random.standard_normal((POPULATION, len(mean)))
-        deals = random.integers(FIRST_DEAL, 2**62, size=DEALS).tolist()
+        deals = random.integers(RESERVED_DEALS, 2**62, size=DEALS).tolist()
         home = play_sets(variant, weights, deals)
         won = home == variant.cards
         best = np.argsort(-home.mean(1) / variant.cards - won.mean(1))[:ELITE]
@@ -119,8 +119,7 @@ def fit(variant: Variant, a: Arguments) -> dict[str, Any]:
 
 def run(a: Arguments) -> int:
     """Find weights, and write them; the exit status."""
-    if a.generations < 1:
-        raise ValueError(f"generations is {a.generations}, allowed: at least 1")
+    check_count("generations", a.generations, 1)
     import_module_of(a.env)
     variant = resolve_variant(a.env)
     if variant.moves == "one card":

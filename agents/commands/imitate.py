@@ -17,6 +17,7 @@ from agents.commands.options import next_commands, parse_options, trust_option
 from agents.config import TrainConfig
 from agents.results.transcripts import positions_of, read_transcripts
 from agents.runs.folders import new_run
+from solitaire_env.util.arguments import check_count
 from solitaire_env.util.command_line import run_command
 from solitaire_env.util.files import write_json
 from solitaire_env.util.progress import ProgressLine
@@ -49,8 +50,7 @@ def imitate(a: Arguments) -> int:
     from agents.learners.initial_weights import initial_weights_of
 
     config = a.config
-    if a.epochs < 1:
-        raise ValueError(f"epochs is {a.epochs}, allowed: at least 1")
+    check_count("epochs", a.epochs, 1)
     initial_weights_of(config)
     games = read_transcripts(a.transcripts, config)
     positions = positions_of(games, config, ProgressLine(a.quiet), all_games=a.all_games)

@@ -20,6 +20,7 @@ from agents.results.stored import FINAL_TEST, STANDARD
 from agents.runs.config_files import dump_config
 from agents.runs.folders import new_run
 from solitaire_env.splits import parse_deals
+from solitaire_env.util.arguments import check_count
 from solitaire_env.util.command_line import run_command
 from solitaire_env.util.files import locked, write_text
 from solitaire_env.util.messages import shown
@@ -117,8 +118,7 @@ def run_trial(trial: Any, a: Arguments) -> float:
 def run(a: Arguments) -> int:
     """Run the missing trials and write the best configuration; the exit status."""
     a.config.variant  # noqa: B018 - refuses many games
-    if a.trials < 1:
-        raise ValueError(f"trials is {a.trials}, allowed: at least 1")
+    check_count("trials", a.trials, 1)
     if taken := [deal for deal in parse_deals(a.score_deals) if deal in STANDARD or deal in FINAL_TEST]:
         raise ValueError(
             f"score_deals is {shown(a.score_deals)}: {len(taken)} of them are reserved for reports, allowed: "

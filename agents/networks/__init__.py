@@ -4,13 +4,13 @@ All have ``score(observations, masks)``, which returns :class:`~agents.networks.
 ``value(observations)``. No learners, files or search here: see the folders beside this one.
 """
 
-from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 from agents.networks.features import FeaturesNetwork
 from agents.networks.mlp import DenseNetwork, MlpNetwork
 from agents.networks.moves import MovesNetwork
-from solitaire_env.util.messages import one_line, shown
+from solitaire_env.loading import load_class
+from solitaire_env.util.messages import shown
 
 __all__ = [
     "NETWORKS",
@@ -38,11 +38,7 @@ def network_class(name: str) -> type[Network]:
         If there is no such class, or it derives from neither ``FeaturesNetwork`` nor ``DenseNetwork``.
     """
     if name not in NETWORKS:
-        module, _, attribute = name.partition(":")
-        try:
-            made = getattr(import_module(module), attribute)
-        except (ImportError, AttributeError, ValueError) as error:
-            raise ValueError(f"network {shown(name)} cannot be loaded: {one_line(error)}") from None
+        made: Any = load_class(name, "network")
         if not isinstance(made, type) or not issubclass(made, (FeaturesNetwork, DenseNetwork)):
             raise ValueError(
                 f"network {shown(name)} is {shown(made)}, "

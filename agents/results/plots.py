@@ -96,16 +96,6 @@ def find_runs(paths: Sequence[Path]) -> list[Path]:
 # ------------------------------------------------------------------------------------- the pictures
 
 
-def new_figure(height: float) -> Any:
-    """An empty picture, without a window or global state."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(WIDTH, height))
-    FigureCanvasAgg(figure)
-    return figure
-
-
 def labels(runs: Sequence[Run]) -> list[str]:
     """The name of each run's folder, and the keys of the configurations that differ between the runs."""
     names = [run.folder.name for run in runs]
@@ -119,12 +109,14 @@ def labels(runs: Sequence[Run]) -> list[str]:
 
 def draw_curve(runs: Sequence[Run]) -> Any:
     """Learning curves: a row per game, games won on the left, cards home on the right, the runs below."""
+    from matplotlib.figure import Figure
+
     by_game: dict[str, list[Run]] = {}
     for run in runs:
         by_game.setdefault(run.config.title, []).append(run)
     legends = {title: labels(of_game) for title, of_game in by_game.items()}
     heights = [3.4 + 0.17 * "\n".join(texts).count("\n") for texts in legends.values()]
-    figure = new_figure(sum(heights))
+    figure = Figure(figsize=(WIDTH, sum(heights)))
     parts = figure.subfigures(len(by_game), 1, squeeze=False, height_ratios=heights)[:, 0]
     for part, (title, of_game) in zip(parts, by_game.items(), strict=True):
         left, right = part.subplots(1, 2)
@@ -144,13 +136,6 @@ def draw_curve(runs: Sequence[Run]) -> Any:
             axes.set_ylim(0, max(5, axes.get_ylim()[1]))
         part.legend(loc="outside lower left", fontsize=9)
     return figure
-
-
-def save(figure: Any, path: Path) -> None:
-    """Write a picture; the same figure gives the same bytes."""
-    kind = path.suffix[1:]
-    options = {"format": kind, "metadata": {"Date": None} if kind == "svg" else {}}
-    write_whole(path, partial(figure.savefig, **options))
 
 
 def plot(paths: Sequence[Path], path: Path, *, trust: bool = False) -> bool:
@@ -173,6 +158,9 @@ def plot(paths: Sequence[Path], path: Path, *, trust: bool = False) -> bool:
     runs = [run for folder in find_runs(paths) if (run := read_run(folder, trust=trust)).curve]
     if runs:
         path.parent.mkdir(parents=True, exist_ok=True)
+        kind = path.suffix[1:]
+        metadata = {"Date": None} if kind == "svg" else {}  # the same curves give the same bytes
         with matplotlib.rc_context(STYLE):
-            save(draw_curve(runs), path)
+            save = partial(draw_curve(runs).savefig, format=kind, metadata=metadata)
+            write_whole(path, save)
     return bool(runs)

@@ -91,7 +91,7 @@ def test_unused_keys_are_not_searched(values: dict[str, Any], missing: set[str])
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["--trials", "0"], ["trials is 0", "at least 1"]),
+        (["--trials", "0"], ["trials is 0", "from 1"]),
         (["--score-deals", "0:5"], ["'0:5'", "5 of them", "200000:200500"]),
         (["--score-deals", "99999:100001"], ["'99999:100001'", "1 of them"]),
     ],
