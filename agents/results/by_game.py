@@ -1,6 +1,5 @@
 """How well policies play many games: a row per game, and tables of them."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,7 +57,7 @@ def stored_rows() -> dict[str, RowsByGame]:
 
 def read_file(path: Path) -> dict[str, Row]:
     """The rows of a file by game; empty if there is no file."""
-    return rows_of([json.loads(line) for _, line in read_lines(path)] if path.is_file() else [])
+    return rows_of(read_lines(path) if path.is_file() else [])
 
 
 # --------------------------------------------------------------------------------------- tables

@@ -46,13 +46,14 @@ def read_solver_results(path: Path) -> list[SolverResult]:
         The message names the line and the error.
     """
     adapter = TypeAdapter(SolverResult)
-    rows = []
-    for number, line in read_lines(path):
+
+    def read(line: str) -> SolverResult:
         try:
-            rows.append(adapter.validate_json(line))
+            return adapter.validate_json(line)
         except ValidationError as error:
-            raise ValueError(f"{path}, line {number}: not a solver result ({sentence(error)})") from None
-    return rows
+            raise ValueError(sentence(error)) from None
+
+    return read_lines(path, read, "a solver result")
 
 
 def solver_results() -> dict[str, dict[int | str, SolverResult]]:

@@ -165,7 +165,7 @@ def finish(table: Table, entry: str, about: About | None = None) -> None:
     """Move the rows of the unfinished file to the table."""
     path = unfinished(table, entry)
     with locked(path):
-        store(table, entry, [json.loads(line) for _, line in read_lines(path)], about)
+        store(table, entry, read_lines(path), about)
         path.unlink()
 
 

@@ -68,13 +68,7 @@ def check_distinct(games: Iterable[Game]) -> None:
 
 def _read_rows(path: Path) -> list[Game]:
     """The games in the lines of a results file."""
-    games = []
-    for number, line in read_lines(path):
-        try:
-            games.append(_read_game(line))
-        except ValueError as error:
-            raise ValueError(f"{path}, line {number}: not a game of an evaluation ({error})") from None
-    return games
+    return read_lines(path, _read_game, "a game of an evaluation")
 
 
 def _read_game(line: str) -> Game:

@@ -147,14 +147,20 @@ def _is_json(text: str | bytes) -> bool:
     return True
 
 
-def read_lines(path: Path) -> list[tuple[int, str]]:
-    """The lines of a file of JSON lines that are not empty, with their numbers, without an unfinished last
-    one.
+def read_lines(path: Path, read: Callable[[str], Any] = json.loads, what: str = "JSON") -> list[Any]:
+    """The rows of a file of JSON lines, without empty lines and an unfinished last one.
+
+    Parameters
+    ----------
+    read
+        Reads a line; a ValueError says what is wrong with it.
+    what
+        What a line should be: ``a game of an evaluation``.
 
     Raises
     ------
     ValueError
-        If the file is not text.
+        If the file is not text, or a line is wrong; the message names the file and the line.
     """
     data = path.read_bytes()
     whole_lines = data[: data.rfind(b"\n") + 1]  # the unfinished line may end within a character
@@ -162,8 +168,16 @@ def read_lines(path: Path) -> list[tuple[int, str]]:
         with contextlib.suppress(UnicodeDecodeError):
             *lines, last = _decode(part).split("\n")
             whole = [*lines, last] if _is_json(last) else lines
-            return [(number, line) for number, line in enumerate(whole, 1) if line.strip()]
-    raise ValueError(f"{path}: it is not text, allowed: JSON lines")
+            break
+    else:
+        raise ValueError(f"{path}: it is not text, allowed: JSON lines")
+    rows = []
+    for number, line in enumerate(whole, 1):
+        try:
+            rows += [read(line)] if line.strip() else []
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number}: not {what} ({error})") from None
+    return rows
 
 
 def write_json(path: Path, data: Any) -> None:
