@@ -37,8 +37,8 @@ import tyro
 
 from benchmarks import GAMES
 from benchmarks.replay import CALLS, NUM_ENVS
-from solitaire_env.cli import print_table
 from solitaire_env.util.command_line import parse
+from solitaire_env.util.messages import text_table
 
 FIGURES: Final = Path(__file__).with_name("instructions.json")
 ROOT: Final = Path(__file__).parents[1]
@@ -143,7 +143,7 @@ def main(args: Sequence[str] | None = None) -> int:
         print(f"python -m benchmarks.instructions: {error}", file=sys.stderr)
         return 2
     rows, faults = compare(counted, known.get("instructions", {}))
-    print_table(["game", "instructions a step", "on file", "change"], rows)
+    print(text_table(["game", "instructions a step", "on file", "change"], rows))
     if arguments.update:
         FIGURES.write_text(figures_text(counted, versions()), encoding="utf-8")
         return 0

@@ -7,7 +7,7 @@ A user's mistake is reported on stderr, with exit code 2.
 import os
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -19,6 +19,7 @@ from solitaire_env.core.variant import HOUSE_RULES
 from solitaire_env.registration import env_id, import_module_of, resolve_variant, step_limit
 from solitaire_env.util.command_line import parse, run_command
 from solitaire_env.util.files import read_given, write_text
+from solitaire_env.util.messages import text_table
 from solitaire_env.util.progress import ProgressLine
 from solitaire_env.variants import VARIANTS, Variant, grouped
 
@@ -100,27 +101,9 @@ class List:
                 best = references(v).get("best")
                 won = None if best is None else f"{100 * best.win_rate:.1f}"
                 rows.append((v.name, env_id(v).partition("/")[2], v.decks, v.piles, v.cells or None, won))
-        print_table(("name", "id", "decks", "piles", "cells", "won %"), rows, texts=2)
+        print(text_table(("name", "id", "decks", "piles", "cells", "won %"), rows, texts=2))
         print('\nid: gymnasium.make("solitaire_env:Solitaire/ID")')
         print("won: by the best stored player that does not know the order of the stock")
-
-
-def print_table(head: Sequence[str], rows: Iterable[Sequence[object]], texts: int = 1) -> None:
-    """Print a table whose columns after the first ``texts`` are right-aligned; a row that is a text is a
-    heading.
-    """
-    lines = [
-        row if isinstance(row, str) else ["-" if entry is None else str(entry) for entry in row]
-        for row in (head, *rows)
-    ]
-    columns = zip(*(line for line in lines if not isinstance(line, str)), strict=True)
-    widths = [max(map(len, column)) for column in columns]
-    for line in lines:
-        if isinstance(line, str):
-            print(line)
-        else:
-            cells = [*map(str.ljust, line[:texts], widths), *map(str.rjust, line[texts:], widths[texts:])]
-            print("  ".join(cells).rstrip())
 
 
 @dataclass(frozen=True)

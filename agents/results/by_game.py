@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any, Final
 
 from agents.results.stored import read_rows
-from agents.results.tables import share, table
+from agents.results.tables import interval, percent, share, table
 from solitaire_env.util.files import read_lines
 from solitaire_env.variants import get_variant
 
@@ -63,15 +63,6 @@ def read_file(path: Path) -> dict[str, Row]:
 # --------------------------------------------------------------------------------------- tables
 
 
-def _percent(part: float) -> str:
-    return f"{100 * part:.1f} %"
-
-
-def _home(row: Row) -> str:
-    low, high = row.cards_interval
-    return f"{_percent(row.cards_home)} [{100 * low:.1f}, {100 * high:.1f}]"
-
-
 def games_table(rows: Mapping[str, RowsByGame], games: Sequence[str]) -> str:
     """A Markdown table with a row per game: games won, and cards home, by each policy."""
     head = ["", *(f"won: {name}" for name in rows), *(f"cards home: {name}" for name in rows)]
@@ -79,7 +70,7 @@ def games_table(rows: Mapping[str, RowsByGame], games: Sequence[str]) -> str:
     for game in games:
         of_game = [of_policy.get(game) for of_policy in rows.values()]
         won = [row and share(row.won, row.played) for row in of_game]
-        home = [row and _home(row) for row in of_game]
+        home = [row and f"{percent(row.cards_home)} {interval(row.cards_interval, 100)}" for row in of_game]
         lines.append([get_variant(game).title, *(cell or "-" for cell in (*won, *home))])
     return table(head, lines)
 
@@ -92,5 +83,5 @@ def means_table(rows: Mapping[str, RowsByGame], games: Sequence[str]) -> str:
         if played:
             won, home = fmean(row.won / row.played for row in played), fmean(row.cards_home for row in played)
             never = sum(row.won == 0 for row in played)
-            lines.append([name, f"{len(played)}", _percent(won), _percent(home), f"{never}"])
+            lines.append([name, f"{len(played)}", percent(won), percent(home), f"{never}"])
     return table(["", "games", "won, mean", "cards home, mean", "games never won"], lines)

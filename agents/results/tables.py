@@ -4,35 +4,38 @@ from collections.abc import Sequence
 
 from agents.results.stored import Training
 from solitaire_env.evaluation import Game, Summary, mcnemar, wilson_interval
+from solitaire_env.util.messages import text_table
 
 
 def summary_table(rows: Sequence[tuple[str, str, Summary]]) -> str:
     """Policies with their rates and 95 % intervals as text: name, action set and summary of each."""
     head = ("policy", "moves", "games", "win rate", "", "cards home", "", "steps", "truncated", "repeated")
-    lines = [head]
-    for name, moves, s in rows:
-        lines.append(
-            (
-                name,
-                moves,
-                str(s.games),
-                f"{100 * s.win_rate:.1f} %",
-                f"[{100 * s.win_interval[0]:.1f}, {100 * s.win_interval[1]:.1f}]",
-                f"{s.cards_home:.1f}",
-                f"[{s.cards_interval[0]:.1f}, {s.cards_interval[1]:.1f}]",
-                f"{s.steps:.0f}",
-                f"{100 * s.truncated:.1f} %",
-                f"{100 * s.repeated:.1f} %",
-            )
+    lines = [
+        (
+            name,
+            moves,
+            s.games,
+            percent(s.win_rate),
+            interval(s.win_interval, 100),
+            f"{s.cards_home:.1f}",
+            interval(s.cards_interval),
+            f"{s.steps:.0f}",
+            percent(s.truncated),
+            percent(s.repeated),
         )
-    widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
-    return "\n".join(
-        "  ".join(
-            f"{cell:<{w}}" if k < 2 else f"{cell:>{w}}"
-            for k, (cell, w) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
+        for name, moves, s in rows
+    ]
+    return text_table(head, lines, texts=2)
+
+
+def percent(part: float) -> str:
+    """A share: ``33.0 %``."""
+    return f"{100 * part:.1f} %"
+
+
+def interval(limits: tuple[float, float], scale: float = 1) -> str:
+    """An interval: ``[27.9, 38.5]``."""
+    return f"[{scale * limits[0]:.1f}, {scale * limits[1]:.1f}]"
 
 
 def table(head: list[str], rows: list[list[str]], texts: int = 1) -> str:
@@ -48,8 +51,7 @@ def range_text(part: range) -> str:
 
 def share(wins: int, games: int) -> str:
     """A share of games, with Wilson's interval."""
-    low, high = wilson_interval(wins, games)
-    return f"{100 * wins / games:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
+    return f"{percent(wins / games)} {interval(wilson_interval(wins, games), 100)}"
 
 
 def won(games: Sequence[Game]) -> str:
@@ -59,7 +61,7 @@ def won(games: Sequence[Game]) -> str:
 
 def home(s: Summary) -> str:
     """Cards home, with the bootstrap interval; a dash without games."""
-    return f"{s.cards_home:.1f} [{s.cards_interval[0]:.1f}, {s.cards_interval[1]:.1f}]" if s.games else "-"
+    return f"{s.cards_home:.1f} {interval(s.cards_interval)}" if s.games else "-"
 
 
 def cost(training: Training | None) -> str:

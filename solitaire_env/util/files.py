@@ -173,8 +173,10 @@ def read_lines(path: Path, read: Callable[[str], Any] = json.loads, what: str = 
         raise ValueError(f"{path}: it is not text, allowed: JSON lines")
     rows = []
     for number, line in enumerate(whole, 1):
+        if not line.strip():
+            continue
         try:
-            rows += [read(line)] if line.strip() else []
+            rows.append(read(line))
         except ValueError as error:
             raise ValueError(f"{path}, line {number}: not {what} ({error})") from None
     return rows

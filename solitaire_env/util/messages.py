@@ -4,7 +4,7 @@ import contextlib
 import os
 import reprlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -52,6 +52,24 @@ def one_of_many(value: object, names: Mapping[str, str], what: str) -> str:
     nearest = f"; closest: {', '.join(meant)}" if meant else ""
     count = len(set(names.values()))
     return f"allowed: one of the {count} {what} that python -m solitaire_env list shows{nearest}"
+
+
+def text_table(head: Sequence[str], rows: Iterable[Sequence[object]], texts: int = 1) -> str:
+    """Rows as lines, the columns after the first ``texts`` right-aligned; a row that is a text is a heading."""
+    lines = [
+        row if isinstance(row, str) else ["-" if entry is None else str(entry) for entry in row]
+        for row in (head, *rows)
+    ]
+    columns = zip(*(line for line in lines if not isinstance(line, str)), strict=True)
+    widths = [max(map(len, column)) for column in columns]
+    return "\n".join(
+        line
+        if isinstance(line, str)
+        else "  ".join(
+            (*map(str.ljust, line[:texts], widths), *map(str.rjust, line[texts:], widths[texts:]))
+        ).rstrip()
+        for line in lines
+    )
 
 
 def not_installed(what: str, package: str | None) -> str:
