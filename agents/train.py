@@ -10,12 +10,9 @@ data sent to Weights & Biases (``wandb/``, ``wandb.txt``).
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-import tyro
 
 from agents.cluster import connect, require_ray
-from agents.commands.options import RayAddress, next_commands, parse_options, trust_option
+from agents.commands.options import ConfigArguments, RayAddress, next_commands, parse_options, trust_option
 from agents.config import TrainConfig
 from agents.runs.folders import new_run
 from agents.runs.tracking import check_wandb, tracked
@@ -25,12 +22,9 @@ from solitaire_env.util.messages import one_line, say
 
 
 @dataclass
-class Arguments:
+class Arguments(ConfigArguments):
     """Train a policy."""
 
-    config: Annotated[TrainConfig, tyro.conf.arg(name="")]
-    runs: Path = Path("runs")
-    """Folder in which run folders are made."""
     resume: Path | None = None
     """Run folder to resume; its configuration is used. Only the budget, the machine's keys and the deals can
     change."""
@@ -39,10 +33,6 @@ class Arguments:
     on this machine). Without ADDRESS: the one of RAY_ADDRESS or that runs here, else a new one."""
     ray_learners: int = 0
     """Number of workers of the cluster that learn; the others play. 0: this process learns."""
-    trust_model: bool = False
-    """Import the modules of the custom network and variants that the file names, which can run any code."""
-    quiet: bool = False
-    """Hide the progress line."""
 
 
 def run_training(a: Arguments, config: TrainConfig, run: Path, *, resume: bool) -> int:

@@ -13,8 +13,7 @@ from typing import Annotated
 
 import tyro
 
-from agents.commands.options import next_commands, parse_options, trust_option
-from agents.config import TrainConfig
+from agents.commands.options import ConfigArguments, next_commands, parse_options, trust_option
 from agents.results.transcripts import positions_of, read_transcripts
 from agents.runs.folders import new_run
 from solitaire_env.util.arguments import check_count
@@ -24,24 +23,17 @@ from solitaire_env.util.progress import ProgressLine
 
 
 @dataclass
-class Arguments:
+class Arguments(ConfigArguments):
     """Clone a player from transcripts of its games."""
 
-    config: Annotated[TrainConfig, tyro.conf.arg(name="")]
     transcripts: Annotated[
         tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="TRANSCRIPT...")
     ] = ()
     """Transcripts, and folders of them (*.txt)."""
-    runs: Path = Path("runs")
-    """Folder in which run folders are made."""
     epochs: int = 20
     """Number of passes over the positions."""
     all_games: bool = False
     """Learn the moves of all games, not only those of games that were won."""
-    trust_model: bool = False
-    """Import the modules of the custom network and variants that the file names, which can run any code."""
-    quiet: bool = False
-    """Hide the progress line."""
 
 
 def imitate(a: Arguments) -> int:

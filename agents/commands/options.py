@@ -2,11 +2,11 @@
 
 import shlex
 import sys
-from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
+import tyro
 from pydantic import ValidationError
 from tyro.constructors import PrimitiveConstructorSpec
 
@@ -14,8 +14,6 @@ from agents.config import RESUMABLE, ConfigError, TrainConfig, explain
 from agents.runs.config_files import import_games, load_config
 from solitaire_env.util.command_line import parse
 from solitaire_env.util.messages import shown
-
-Options = TypeVar("Options")
 
 RayAddress = Annotated[
     str | None,
@@ -28,6 +26,22 @@ RayAddress = Annotated[
     ),
 ]
 """Value of the option ``--ray [ADDRESS]``, as :func:`agents.cluster.connect` takes it."""
+
+
+@dataclass
+class ConfigArguments:
+    """Options of a command that begins with a configuration file."""
+
+    config: Annotated[TrainConfig, tyro.conf.arg(name="")]
+    runs: Path = Path("runs")
+    """Folder in which run folders are made."""
+    trust_model: bool = False
+    """Import the modules of the custom network and variants that the file names, which can run any code."""
+    quiet: bool = False
+    """Hide the progress line."""
+
+
+Options = TypeVar("Options", bound=ConfigArguments)
 
 EXAMPLE: Final = "configs/default.yaml"
 """A configuration file."""
@@ -66,8 +80,8 @@ def value_of(args: list[str], option: str) -> str | None:
     return None
 
 
-def parse_options(args: list[str] | None, kind: Callable[[TrainConfig], Options], prog: str) -> Options:
-    """Parse a command line that begins with a configuration file, which ``kind`` takes.
+def parse_options(args: list[str] | None, kind: type[Options], prog: str) -> Options:
+    """Parse a command line that begins with a configuration file.
 
     Raises
     ------
@@ -85,20 +99,13 @@ def parse_options(args: list[str] | None, kind: Callable[[TrainConfig], Options]
         raise ConfigError(f"CONFIG is missing, for example: {prog.replace('CONFIG', EXAMPLE)}")
     import_games(value_of(rest, "--env"), value_of(rest, "--games"))
     try:
-        default = kind(config)
-        about = f"{type(default).__doc__}\n\n{ABOUT_CONFIG}"
-        options: Options = parse(
-            type(default),
-            rest,
-            prog,
-            default=default,
-            description=about,
-        )
+        about = f"{kind.__doc__}\n\n{ABOUT_CONFIG}"
+        options: Options = parse(kind, rest, prog, default=kind(config), description=about)
     except ValidationError as error:
         raise explain(error, "command line") from None
     check_trust(options, rest)
     if folder is not None:
-        _check_resumed(config, options.config)  # type: ignore[attr-defined]
+        _check_resumed(config, options.config)
     return options
 
 
@@ -112,7 +119,7 @@ def _check_resumed(before: TrainConfig, config: TrainConfig) -> None:
             )
 
 
-def check_trust(options: Any, args: list[str]) -> None:
+def check_trust(options: ConfigArguments, args: list[str]) -> None:
     """Raise an error if a configuration file, not the command line, names a module to import."""
     network = options.config.network
     if ":" in network and value_of(args, "--network") is None and not options.trust_model:

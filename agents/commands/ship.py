@@ -75,8 +75,7 @@ def ship(run: Path, *, force: bool = False) -> str:
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     try:
-        for name in (WEIGHTS, CARD):
-            shutil.copyfile(run / "model" / name, part / name)
+        _copy(run / "model", part, WEIGHTS, CARD)
         records = init_records(run, config)
         names = [record.relative_to(run).as_posix() for record in records]
         _ship_records(run, part, ",".join(names) or None)  # without paths of this machine
@@ -94,16 +93,19 @@ def _ship_records(source: Path, target: Path, init_from: str | None) -> None:
     """Write the record of a training: configuration, versions, curve."""
     config = load_config(source / "config.yaml")
     write_text(target / "config.yaml", dump_config(replace(config, init_from=init_from)))
-    for name in ("versions.json", "imitation.json", "curve.csv"):
-        if (source / name).is_file():
-            shutil.copyfile(source / name, target / name)
+    _copy(source, target, "versions.json", "imitation.json", "curve.csv")
 
 
 def _ship_earlier(source: Path, target: Path) -> None:
     """Write what the model card needs of an earlier training: configuration, steps and minutes."""
     target.mkdir(parents=True)
     write_json(target / CARD, {"steps": read_json(source / CARD)["steps"]})
-    for name in ("config.yaml", "curve.csv"):
+    _copy(source, target, "config.yaml", "curve.csv")
+
+
+def _copy(source: Path, target: Path, *names: str) -> None:
+    """Copy those files that exist."""
+    for name in names:
         if (source / name).is_file():
             shutil.copyfile(source / name, target / name)
 

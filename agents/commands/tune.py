@@ -8,11 +8,11 @@ is written next to the study.
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import tyro
 
-from agents.commands.options import parse_options, trust_option
+from agents.commands.options import ConfigArguments, parse_options, trust_option
 from agents.config import ConfigError, TrainConfig
 from agents.learners.training import TrainingCallback, check_device, learn
 from agents.playing.games import play_policy
@@ -47,10 +47,9 @@ PRUNE_AT: Final = (50, 75)
 
 
 @dataclass
-class Arguments:
+class Arguments(ConfigArguments):
     """Search for hyperparameters of training."""
 
-    config: Annotated[TrainConfig, tyro.conf.arg(name="")]
     study: Path = tyro.MISSING
     """File of the study; an existing one is continued."""
     trials: int = 20
@@ -59,10 +58,6 @@ class Arguments:
     """Deals on which the policies are scored."""
     runs: Path = Path("runs/tune")
     """Folder in which the run folders of the trials are made."""
-    trust_model: bool = False
-    """Import the modules of the custom network and variants that the file names, which can run any code."""
-    quiet: bool = False
-    """Hide the progress line."""
 
 
 def own_values(config: TrainConfig) -> dict[str, Any]:

@@ -179,11 +179,11 @@ def store(table: Table, entry: str, rows: JsonRows, about: About | None = None) 
         write_bytes(path, lzma.compress(json_lines(lines).encode()))
         if about is not None:
             abouts = {**read_abouts(table), entry: about}
-            write_json(RESULTS / f"{table}.json", {name: _known(abouts[name]) for name in sorted(abouts)})
-
-
-def _known(about: About) -> dict[str, Any]:
-    return {key: value for key, value in asdict(about).items() if value is not None}
+            known = {
+                name: {key: value for key, value in asdict(abouts[name]).items() if value is not None}
+                for name in sorted(abouts)
+            }
+            write_json(RESULTS / f"{table}.json", known)
 
 
 # ---------------------------------------------------------------------------------- the entries
@@ -204,18 +204,11 @@ def read_entries(table: Table) -> dict[str, list[Entry]]:
             raise ValueError(f"{RESULTS / table}.json: has no entry {name!r}")
         group, _, rest = name.partition("/")
         entry = Entry(group, rest, abouts[name], tuple(Game(**row) for row in rows))
-        check_games(table, name, entry.games)
+        for env, rules in {(game.env, game.rules) for game in entry.games}:
+            if rules != (allowed := game_rules(env_variant(env))):
+                raise ValueError(f"{table}, {name}: its rules are {shown(rules)}, allowed: {allowed!r}")
         entries.setdefault(group, []).append(entry)
     return entries
-
-
-def check_games(table: Table, name: str, games: Sequence[Game]) -> None:
-    """Raise an error if games were played by old rules."""
-    for env, rules in {(game.env, game.rules) for game in games}:
-        if rules != game_rules(env_variant(env)):
-            raise ValueError(
-                f"{table}, {name}: its rules are {shown(rules)}, allowed: {game_rules(env_variant(env))!r}"
-            )
 
 
 def games_of(table: Table, entry: str) -> list[Game]:

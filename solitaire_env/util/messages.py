@@ -55,21 +55,21 @@ def one_of_many(value: object, names: Mapping[str, str], what: str) -> str:
 
 
 def text_table(head: Sequence[str], rows: Iterable[Sequence[object]], texts: int = 1) -> str:
-    """Rows as lines, the columns after the first ``texts`` right-aligned; a row that is a text is a heading."""
+    """Rows as lines, columns after the first ``texts`` right-aligned; a row that is a text is a heading."""
     lines = [
         row if isinstance(row, str) else ["-" if entry is None else str(entry) for entry in row]
         for row in (head, *rows)
     ]
     columns = zip(*(line for line in lines if not isinstance(line, str)), strict=True)
     widths = [max(map(len, column)) for column in columns]
-    return "\n".join(
-        line
-        if isinstance(line, str)
-        else "  ".join(
-            (*map(str.ljust, line[:texts], widths), *map(str.rjust, line[texts:], widths[texts:]))
-        ).rstrip()
-        for line in lines
-    )
+    written = []
+    for line in lines:
+        if isinstance(line, str):
+            written.append(line)
+        else:
+            cells = [*map(str.ljust, line[:texts], widths), *map(str.rjust, line[texts:], widths[texts:])]
+            written.append("  ".join(cells).rstrip())
+    return "\n".join(written)
 
 
 def not_installed(what: str, package: str | None) -> str:
