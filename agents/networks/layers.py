@@ -33,18 +33,8 @@ class _ReadMoves(Function):
 
 
 def read_moves(weight: th.Tensor, here: th.Tensor, cache: FeatureCache, rows: Rows, ends: Rows) -> th.Tensor:
-    """``here[n] + features @ weight`` for each move of position n, float32 ``[moves, outputs]``.
-
-    Parameters
-    ----------
-    weight
-        ``[features of a move, outputs]``.
-    here
-        ``[n, outputs]``.
-    rows
-        int64 ``[n]``: numbers of cached positions.
-    ends
-        As returned by :meth:`FeatureCache.ends`.
+    """``here[n] + features @ weight`` for each move of position n, float32 ``[moves, outputs]``; see
+    :func:`agents.networks.kernels.read_moves`.
     """
     out: th.Tensor = _ReadMoves.apply(weight, here, cache, rows, ends)  # type: ignore[no-untyped-call]
     return out

@@ -17,17 +17,11 @@ from solitaire_env.core.spec import GameSpec
 
 
 class NetworkPolicy(MaskableActorCriticPolicy):
-    """sb3-contrib's masked actor-critic policy over a network, its value one linear layer more.
+    """sb3-contrib's masked actor-critic policy over a network; ``kind``, ``spec`` and ``sizes`` are those of
+    :class:`~agents.networks.actor_critic.ActorCritic`.
 
     Scores, probabilities and entropies cover only the legal moves, in one flat list: most actions are never
     legal together.
-
-    Parameters
-    ----------
-    kind
-        Name of the network, as in :func:`agents.networks.network_class`.
-    spec, sizes
-        Arguments of its constructor.
     """
 
     def __init__(

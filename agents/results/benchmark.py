@@ -37,7 +37,7 @@ def benchmark_data(entries: Mapping[str, Sequence[Entry]]) -> str:
 
 def splits_data(entries: Mapping[str, Sequence[Entry]]) -> str:
     """The text of :data:`solitaire_env.splits.DATA`: the deals of splits that stored games and solver results
-    win, for each game of which the solver has played them all.
+    win, a bit each in base 64, for each game of which the solver has played them all.
     """
     packed: dict[str, dict[str, str]] = {}
     for split in WINNABLE:
@@ -46,7 +46,8 @@ def splits_data(entries: Mapping[str, Sequence[Entry]]) -> str:
         for game, results in solver_results().items():
             won = known_winnable(deals, entries.get(game, ()), results)
             if won and results.keys() >= {*deals}:
-                packed[split][game] = _pack(deals, won)
+                bits = np.packbits([deal in won for deal in deals])
+                packed[split][game] = base64.b64encode(bits.tobytes()).decode()
     return json.dumps(packed, indent=1) + "\n"
 
 
@@ -86,9 +87,3 @@ def _solver(results: Mapping[int | str, SolverResult]) -> Reference:
     rows = [row for deal, row in results.items() if deal in STANDARD]
     won = sum(row.playable for row in rows) / len(rows)
     return Reference("solver", DEALS, won, sum(row.cards_home for row in rows) / len(rows))
-
-
-def _pack(deals: range, won: set[int | str]) -> str:
-    """A bit for each deal, in base 64."""
-    bits = np.array([deal in won for deal in deals])
-    return base64.b64encode(np.packbits(bits).tobytes()).decode()

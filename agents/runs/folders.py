@@ -77,17 +77,12 @@ def copy_history(init_folders: Sequence[Path], run: Path) -> None:
     for folder in init_folders:
         new_names.append({})
         for record in history_of(folder):
-            identity = _identity_of(record)
+            identity = b"".join(path.read_bytes() for path in _record_files(record))
             if identity not in copied:
                 copied[identity] = _copy_record(record, run, new_names[-1])
             new_names[-1][f"{HISTORY}/{record.name}"] = copied[identity]
     for folder, renamed in zip(init_folders, new_names, strict=True):
         _copy_record(folder, run, renamed)
-
-
-def _identity_of(folder: Path) -> bytes:
-    """Bytes that identify a training."""
-    return b"".join(path.read_bytes() for path in _record_files(folder))
 
 
 def _record_files(folder: Path) -> list[Path]:
@@ -116,6 +111,8 @@ def _copy_record(source: Path, run: Path, renamed: dict[str, str]) -> str:
 
 def versions(config: TrainConfig) -> dict[str, Any]:
     """Versions of packages and machine of a training."""
+    from torch import cuda  # only training waits for it
+
     packages = ("gymnasium", "numpy", "torch", "stable-baselines3", "sb3-contrib")
     git = subprocess.run(
         ["git", "describe", "--always", "--dirty", "--abbrev=40"],
@@ -130,14 +127,8 @@ def versions(config: TrainConfig) -> dict[str, Any]:
         "processor": processor(),
         "processors": os.cpu_count(),
         "threads": config.threads or usable_cores(),
-        "gpu": _gpu(),
+        "gpu": cuda.get_device_name() if cuda.is_available() else None,
     }
-
-
-def _gpu() -> str | None:
-    import torch as th  # only training waits for it
-
-    return th.cuda.get_device_name() if th.cuda.is_available() else None
 
 
 def write_row(path: Path, row: Sequence[object]) -> None:

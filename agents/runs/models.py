@@ -118,20 +118,7 @@ def _about_family(spec: FamilySpec, sizes: dict[str, Any]) -> dict[str, Any]:
 
 
 def load_model(folder: Path, game: GameSpec, name: str | None = None) -> TorchPlayer:
-    """The policy of a model folder.
-
-    Parameters
-    ----------
-    game
-        The game that is to be played; the model's own action set and observation replace those of the game.
-    name
-        Name of the policy; the folder's name by default.
-
-    Raises
-    ------
-    ValueError
-        If a file is missing, damaged, or for another layout.
-    """
+    """The policy of a model folder, in torch; see :func:`solitaire_env.policies.network.load_network`."""
     model = read_model(folder, game, NETWORKS)
     network, value = _make_network(model, model.spec)
     return TorchPlayer(
@@ -196,13 +183,10 @@ def load_initial_weights(path: Path, config: TrainConfig) -> InitialWeights:
     network, value = _make_network(model, spec)
     weights = network.state_dict()
     if model.sizes != sizes:
-        weights = _widen(weights, NETWORKS[kind](spec, **sizes).state_dict())
+        # The network reads further features, after the others, and ignores them.
+        columns = {name: part.shape[-1] for name, part in NETWORKS[kind](spec, **sizes).state_dict().items()}
+        weights = {
+            name: th.nn.functional.pad(tensor, (0, columns[name] - tensor.shape[-1]))
+            for name, tensor in weights.items()
+        }
     return weights, None if value is None else value.state_dict()
-
-
-def _widen(weights: dict[str, th.Tensor], wider: dict[str, th.Tensor]) -> dict[str, th.Tensor]:
-    """Weights of a network that reads further features, after the others, and ignores them."""
-    return {
-        name: th.nn.functional.pad(tensor, (0, wider[name].shape[-1] - tensor.shape[-1]))
-        for name, tensor in weights.items()
-    }

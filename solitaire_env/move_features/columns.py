@@ -253,20 +253,8 @@ def position_names(
     dig_out: int, relaxed_reachability: int = 0, rollout_lookahead: int = 0, family: bool = False,
     hidden_cards: bool = False,
 ) -> tuple[str, ...]:  # fmt: skip
-    """The names of all features of a position, in order; the same follow a move's own features.
-
-    Parameters
-    ----------
-    dig_out
-        Rounds of dig-outs.
-    relaxed_reachability
-        Number of relaxed-reachability features.
-    rollout_lookahead
-        Maximum number of moves of the rollout lookahead; 0: no lookahead.
-    family
-        Whether the features of :class:`FamilyColumns` are read; they follow the others.
-    hidden_cards
-        Whether the features of :class:`HiddenColumns` are read; they come last.
+    """The names of all features of a position, in order; the same follow a move's own features. The arguments
+    are those of :class:`~solitaire_env.move_features.reader.MoveReader`.
     """
     rounds = ("dig-outs", *(f"dig-outs after the best {n}" for n in range(1, dig_out)))[:dig_out]
     names = PLAIN_NAMES + tuple(f"{when}: {name}" for when in rounds for name in DIG_NAMES)

@@ -81,18 +81,15 @@ class Scratch(NamedTuple):
 
 
 class FeatureGroups(NamedTuple):
-    """The groups of features that are read besides those of every position, and the arrays that they need."""
+    """The groups of features that are read besides those of every position, which are the arguments of
+    :class:`MoveReader`, and the arrays that they need.
+    """
 
     dig_out: int
-    """Rounds of dig-outs."""
     relaxed_reachability: int
-    """Number of relaxed-reachability features."""
     rollout_lookahead: int
-    """Maximum number of moves of the rollout lookahead; 0: no lookahead."""
     family: int
-    """Whether the family's features are read, 0 or 1."""
     hidden_cards: int
-    """Whether the features of hidden cards are read, 0 or 1."""
     weights: Annotated[Float64, "own_features"]
     """float64 ``[NUM_MOVE]``: the weights of the linear policy that the lookahead follows."""
     rules: Annotated[Float32, "family"]

@@ -39,22 +39,19 @@ EPSILON: Final = 1e-5
 
 
 class Sizes(NamedTuple):
-    """The sizes in the card of a network."""
+    """The sizes in the card of a network: of its layers, and the arguments of its
+    :class:`~solitaire_env.move_features.reader.MoveReader`.
+    """
 
     hidden: list[int]
     """Sizes of the hidden layers for moves."""
     width: int = 64
     """Size of the two hidden layers for the value."""
     dig_out: int = DIG_OUT_ROUNDS
-    """Rounds of dig-out features."""
     rollout_lookahead: int = 0
-    """Maximum number of moves of the rollout lookahead; 0: none."""
     relaxed_reachability: int = 0
-    """Number of relaxed-reachability features."""
     family: int = 0
-    """Whether the family's features are read, 0 or 1."""
     hidden_cards: int = 0
-    """Whether the features of hidden cards are read, 0 or 1."""
 
 
 class Layer(NamedTuple):

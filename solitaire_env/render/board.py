@@ -282,14 +282,10 @@ def _marked(
         if (spot.pile, spot.depth) in moved:
             return "moved"
         left = spot.pile == gave[0] and gave[1] in (None, spot.depth)
-        return "origin" if left and spot.card in (EMPTY, FACE_DOWN) and not _is_turned(spot) else ""
+        turned = spot.pile[0] == "t" and spot.card == FACE_DOWN
+        return "origin" if left and spot.card in (EMPTY, FACE_DOWN) and not turned else ""
 
     return [spot._replace(mark=mark(spot)) for spot in spots]
-
-
-def _is_turned(spot: Spot) -> bool:
-    """Whether it is a face-down card of the tableau."""
-    return spot.pile[0] == "t" and spot.card == FACE_DOWN
 
 
 def _frames(spots: Sequence[Spot]) -> list[Frame]:
