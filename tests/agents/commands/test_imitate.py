@@ -58,7 +58,8 @@ def eights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def asked(folder: Path, /, **values: Any) -> Arguments:
     """Arguments of the command: keys of the configuration and its own options."""
     all_games = values.pop("all_games", False)
-    return Arguments(make_config({**SMALL, **values}, "test"), (folder,), quiet=True, all_games=all_games)
+    config = make_config({**SMALL, **values}, "test")
+    return Arguments(config, transcripts=(folder,), quiet=True, all_games=all_games)
 
 
 def learned_from(a: Arguments) -> Positions:
