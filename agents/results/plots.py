@@ -51,9 +51,9 @@ class Run:
     """Numbers by column, a row per update; only rows with rates."""
 
 
-def read_curve(run: Path, name: str = "curve.csv") -> list[dict[str, float]]:
+def read_curve(run: Path) -> list[dict[str, float]]:
     """The learning curve of a run: numbers by column, a row per update."""
-    path = run / name
+    path = run / "curve.csv"
     if not path.exists():
         return []
     try:

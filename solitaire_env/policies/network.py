@@ -107,16 +107,13 @@ class NetworkPlayer(Policy):
     safe_autoplay
         Whether safe autoplay (:mod:`solitaire_env.move_features.autoplay`) is played first, so that the
         network chooses only where there is none.
-    seed
-        Seed of the random numbers if the caller passes none.
     """
 
     stochastic = True
 
     def __init__(
-        self, spec: GameSpec, name: str, *, temperature: float | None = None, safe_autoplay: bool = False,
-        seed: int = 0,
-    ) -> None:  # fmt: skip
+        self, spec: GameSpec, name: str, *, temperature: float | None = None, safe_autoplay: bool = False
+    ) -> None:
         self.spec = spec
         self.name = name
         self.moves = spec.variant.moves
@@ -125,7 +122,7 @@ class NetworkPlayer(Policy):
         self.temperature = temperature
         self.safe_autoplay = safe_autoplay
         self._rules = spec.rules
-        self._random = np.random.Generator(np.random.PCG64(seed))
+        self._random = np.random.Generator(np.random.PCG64(0))
         self._explained: tuple[Array, Array, Explanation] | None = None
 
     @abstractmethod
@@ -201,8 +198,6 @@ class CompiledNetwork(NetworkPlayer):
         From :func:`~solitaire_env.policies.model_files.read_model`.
     name
         Name of the policy.
-    seed
-        Seed of the random numbers if the caller passes none.
 
     Raises
     ------
@@ -210,11 +205,11 @@ class CompiledNetwork(NetworkPlayer):
         If the weights do not fit a network "moves" with the model's sizes.
     """
 
-    def __init__(self, model: Model, name: str, seed: int = 0) -> None:
-        super().__init__(
-            model.spec, name, temperature=model.temperature, safe_autoplay=model.safe_autoplay, seed=seed
-        )
-        sizes = _read_sizes(model)
+    def __init__(self, model: Model, name: str) -> None:
+        super().__init__(model.spec, name, temperature=model.temperature, safe_autoplay=model.safe_autoplay)
+        if unknown := [name for name in model.sizes if name not in Sizes._fields]:
+            raise model.wrong_sizes(f"unknown {shown(unknown)}, allowed: {', '.join(Sizes._fields)}")
+        sizes = Sizes(**{"hidden": [64, 32], **model.sizes})
         try:
             self.reader = MoveReader(
                 model.spec, sizes.dig_out, sizes.relaxed_reachability, sizes.rollout_lookahead,
@@ -342,14 +337,6 @@ def _multiply(rows: Floats, weight: Floats, out: Floats) -> None:
 
 
 # --------------------------------------------------------------------------------------- weights
-
-
-def _read_sizes(model: Model) -> Sizes:
-    """The sizes of a network "moves"."""
-    unknown = [name for name in model.sizes if name not in Sizes._fields]
-    if unknown:
-        raise model.wrong_sizes(f"unknown {shown(unknown)}, allowed: {', '.join(Sizes._fields)}")
-    return Sizes(**{"hidden": [64, 32], **model.sizes})
 
 
 def weight_shapes(sizes: Sizes, move: int, position: int) -> dict[str, tuple[int, ...]]:

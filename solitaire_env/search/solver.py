@@ -174,16 +174,11 @@ class Solver:
         The game.
     megabytes
         Memory for the positions of an exhaustive search or a beam.
-    seed
-        Seed of the perturbed weights.
     network
         Ranks the positions of beams, if given. It must play the variant, with supermoves in a one-card game.
     """
 
-    def __init__(
-        self, variant: Variant, *, megabytes: float = 1000, seed: int = 0,
-        network: Policy | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, variant: Variant, *, megabytes: float = 1000, network: Policy | None = None) -> None:
         megabytes = check_amount("megabytes of memory", megabytes, 1, 1e6)
         self.variant = variant
         self.strict = variant
@@ -194,7 +189,6 @@ class Solver:
         self.autoplay = has_safe_moves(variant)
         """Whether safe autoplay follows each move."""
         self.megabytes = megabytes
-        self.seed = seed
         self.weights = weights_for(variant.name, stock=variant.stock > 0)
         self.batch = Batch(GameSpec(self.variant), 3)
         self.scratch = make_move_scratch(self.batch.rules)
@@ -250,8 +244,7 @@ class Solver:
         cards = cards.copy()
         self.batch.set_row(0, cards)
         home = int(self.batch.state.home[0])
-        random = np.random.default_rng(self.seed)
-        s = Search(cards, self.batch.rules.cards, random, start + seconds, progress)
+        s = Search(cards, self.batch.rules.cards, np.random.default_rng(0), start + seconds, progress)
         s.add_line(home, ())
         try:
             self._search(s, positions)

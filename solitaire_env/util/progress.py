@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 
 CLEAR = "\r\033[2K"
+EVERY_S = 60.0
+"""Seconds between lines if stderr is no terminal; a terminal's line is updated twice a second."""
 
 Text = str | Callable[[], str]
 """A text, or a function that makes it, called only when it is shown."""
@@ -19,15 +21,13 @@ class ProgressLine:
     ----------
     quiet
         Show nothing.
-    every
-        Seconds between lines if stderr is no terminal; a terminal's line is updated twice a second.
     """
 
-    def __init__(self, quiet: bool = False, every: float = 60.0) -> None:
+    def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet
         self.live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-        self._every = 0.5 if self.live else every
-        self._next = time.monotonic() + (0.0 if self.live else every)
+        self._every = 0.5 if self.live else EVERY_S
+        self._next = time.monotonic() + (0.0 if self.live else EVERY_S)
         self._began: tuple[float, float] | None = None
         self._shown = False
 
@@ -67,11 +67,11 @@ def _as_text(text: Text) -> str:
     return text if isinstance(text, str) else text()
 
 
-def bar(share: float, width: int = 20) -> str:
+def bar(share: float) -> str:
     """A bar for a share, 0 to 1: ``[#####...............]  25 %``."""
     share = min(1.0, max(0.0, share))
-    full = int(share * width)
-    return f"[{'#' * full}{'.' * (width - full)}] {100 * share:3.0f} %"
+    full = int(20 * share)
+    return f"[{'#' * full:.<20}] {100 * share:3.0f} %"
 
 
 def clock(seconds: float) -> str:
