@@ -89,22 +89,6 @@ class Finished(NamedTuple):
     """The moves, if they are recorded."""
 
 
-class _GameRows:
-    """State of each row's game apart from its cards; arrays and lists with an entry per row."""
-
-    def __init__(self, spec: GameSpec, rows: int) -> None:
-        self.starts: list[Start] = [0] * rows
-        self.numbers = np.zeros(rows, dtype=np.int64)
-        self.positions = [""] * rows
-        self.moves: list[list[Move]] = [[] for _ in range(rows)]
-        self.streams: dict[int, np.random.Generator] = {}
-        self.repeats = Repeats(spec.rules, rows)
-        self.cycling = np.zeros(rows, dtype=np.bool_)
-        """Games of a deterministic policy that have repeated a position."""
-        self.outdated = np.ones(rows, dtype=np.bool_)
-        """Games whose view for the policy is outdated."""
-
-
 class Runner:
     """Plays games with a policy.
 
@@ -161,7 +145,17 @@ class Runner:
         """Reward of the last decision of each game."""
         self.truncated = np.zeros(rows, dtype=np.bool_)
         """Games that have reached a limit."""
-        self._games = _GameRows(self.spec, rows)
+        self.numbers = np.zeros(rows, dtype=np.int64)
+        """The number of each row's game, as stateful policies get it, int64 ``[rows]``."""
+        self._starts: list[Start] = [0] * rows
+        self._positions = [""] * rows
+        self._moves: list[list[Move]] = [[] for _ in range(rows)]
+        self._streams: dict[int, np.random.Generator] = {}
+        self._repeats = Repeats(self.spec.rules, rows)
+        self._cycling = np.zeros(rows, dtype=np.bool_)
+        """Games of a deterministic policy that have repeated a position."""
+        self._outdated = np.ones(rows, dtype=np.bool_)
+        """Games whose view for the policy is outdated."""
         self.batch = self.view_batch = Batch(self.spec, rows)
         """The games; and the same games as the policy sees them, which :meth:`show` updates."""
         if self.expands or self.view.settings != GameSpec(self.view.variant).settings:
@@ -169,11 +163,6 @@ class Runner:
         if not self.expands:
             # The same cards and moves; only the observation may differ.
             self.view_batch.share_positions(self.batch)
-
-    @property
-    def numbers(self) -> npt.NDArray[np.int64]:
-        """The number of each row's game, as stateful policies get it, int64 ``[rows]``."""
-        return self._games.numbers
 
     # ------------------------------------------------------------------------------- many games
 
@@ -197,33 +186,32 @@ class Runner:
         rows = rows[: len(starts)]
         if not starts:
             return
-        games = self._games
         self.batch.begin(rows, starts)
         self.active[rows], self.truncated[rows] = True, False
-        games.cycling[rows], games.outdated[rows] = False, True
-        games.repeats.clear(rows)
+        self._cycling[rows], self._outdated[rows] = False, True
+        self._repeats.clear(rows)
         for row, start in zip(rows.tolist(), starts, strict=True):
-            games.starts[row], games.numbers[row] = start, next(_GAME_NUMBERS)
+            self._starts[row], self.numbers[row] = start, next(_GAME_NUMBERS)
             if self.policy.stochastic:
-                games.streams[row] = random_stream(start, self.seed)
+                self._streams[row] = random_stream(start, self.seed)
             if self.record:
-                games.positions[row], games.moves[row] = format_position(self.batch.position(row)), []
+                self._positions[row], self._moves[row] = format_position(self.batch.position(row)), []
         if self.policy.stateful:
-            self.policy.begun(games.numbers[rows].tolist(), starts)
+            self.policy.begun(self.numbers[rows].tolist(), starts)
 
     def step(self) -> list[Finished]:
         """Make one decision in every active game; return the games that ended."""
         rows, state = np.flatnonzero(self.active), self.batch.state
         # From a repeated position, a deterministic policy would cycle.
         search = self.policy.deterministic
-        self._games.cycling[rows] = self._games.repeats.add(state.rows, rows, search)
+        self._cycling[rows] = self._repeats.add(state.rows, rows, search)
         deciding = rows[state.status[rows] == PLAYING]
         if len(deciding):
             decisions = self.decide(deciding)
             self.play_decisions(decisions)
             if self.observe is not None:
                 self.observe(decisions, self)
-        over = (state.status[rows] != PLAYING) | self.truncated[rows] | self._games.cycling[rows]
+        over = (state.status[rows] != PLAYING) | self.truncated[rows] | self._cycling[rows]
         return self._finish(rows[over]) if over.any() else []
 
     def _finish(self, rows: Rows) -> list[Finished]:
@@ -235,14 +223,14 @@ class Runner:
         return finished
 
     def _finished(self, row: int) -> Finished:
-        games, state = self._games, self.batch.state
+        state = self.batch.state
         over = int(state.status[row]) != PLAYING
         steps = int(self.batch.steps[row])
-        if games.cycling[row] and not over:
+        if self._cycling[row] and not over:
             steps = self.spec.settings.max_episode_steps or steps
         return Finished(
-            games.starts[row], int(games.numbers[row]), int(state.status[row]) == WON, int(state.home[row]),
-            steps, not over, games.repeats.count(row), games.positions[row], games.moves[row],
+            self._starts[row], int(self.numbers[row]), int(state.status[row]) == WON, int(state.home[row]),
+            steps, not over, self._repeats.count(row), self._positions[row], self._moves[row],
         )  # fmt: skip
 
     # ------------------------------------------------------------------------------- decisions
@@ -269,10 +257,10 @@ class Runner:
             thoughts = think(self.policy, self.view, observations.copy(), masks.copy())
         uniforms = None
         if self.policy.stochastic:
-            streams = self._games.streams
+            streams = self._streams
             uniforms = np.array([streams[row].random() for row in rows.tolist()])
         begin = time.process_time()
-        actions = ask(self.policy, observations, masks, uniforms, self._games.numbers[rows])
+        actions = ask(self.policy, observations, masks, uniforms, self.numbers[rows])
         self.answer_seconds += time.process_time() - begin
         self.answers += len(rows)
         self._refuse_illegal(rows, actions)
@@ -296,12 +284,12 @@ class Runner:
         """Update the policy's view of the games."""
         if not self.expands:
             return
-        rows = rows[self._games.outdated[rows]]
+        rows = rows[self._outdated[rows]]
         if len(rows):
             self.view_batch.state.rows[rows] = self.batch.state.rows[rows]
             self.view_batch.stock_seen[rows] = self.batch.stock_seen[rows]
             self.view_batch.derive(rows)
-            self._games.outdated[rows] = False
+            self._outdated[rows] = False
 
     def play_decisions(self, decisions: Decisions) -> None:
         """Play decisions, one single action after another until the game ends or is truncated."""
@@ -311,7 +299,7 @@ class Runner:
             return
         rows, counts = decisions.rows, decisions.counts
         going = np.flatnonzero(counts > 1)
-        self._games.outdated[rows[going]] = True
+        self._outdated[rows[going]] = True
         for nth in range(1, decisions.singles.shape[1]):
             going = going[(counts[going] > nth) & ~self.truncated[rows[going]]]
             self._play_nth(decisions, nth, going)
@@ -332,7 +320,7 @@ class Runner:
         """Record the nth single action of some decisions."""
         for k in which.tolist():
             thought = None if nth else decisions.thoughts[k]
-            self._games.moves[decisions.rows[k]].append(Move(int(decisions.singles[k, nth]), thought))
+            self._moves[decisions.rows[k]].append(Move(int(decisions.singles[k, nth]), thought))
 
     # -------------------------------------------------------------------------- decisions in one game
 
@@ -358,10 +346,10 @@ class Runner:
             self._allocate(1)
         self.batch.place(0, position)
         self.batch.stock_seen[0] = stock_seen
-        self._games.outdated[0] = True
-        self._games.numbers[0] = number
+        self._outdated[0] = True
+        self.numbers[0] = number
         if self.policy.stochastic:
-            self._games.streams[0] = random_stream(start, self.seed, decision)
+            self._streams[0] = random_stream(start, self.seed, decision)
 
 
 def new_game_number() -> int:
