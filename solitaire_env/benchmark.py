@@ -12,7 +12,6 @@ Examples
 (27, 49)
 """
 
-import json
 import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -32,6 +31,7 @@ from solitaire_env.splits import WINNABLE as WINNABLE
 from solitaire_env.splits import split_deals as split_deals
 from solitaire_env.splits import winnable_games as winnable_games
 from solitaire_env.util.arguments import check_choice
+from solitaire_env.util.files import read_json
 from solitaire_env.util.messages import shown
 
 Track = Literal["player", "thoughtful", "search"]
@@ -66,8 +66,7 @@ class Reference:
 
 @cache
 def _data() -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(DATA.read_text(encoding="utf-8"))
-    return data
+    return read_json(DATA)
 
 
 def references(game: str | Variant) -> dict[str, Reference]:

@@ -36,16 +36,6 @@ _ABOUT: Final = "Solitaire games for people and programs. --version prints the v
 RuleText = Annotated[str | None, arg(metavar="RULE")]
 
 
-def _adviser(policy: str, variant: Variant, trust: bool) -> "Adviser":
-    """A policy that plays or gives hints."""
-    from solitaire_env.loading import trust_folder
-    from solitaire_env.play.hints import Adviser
-
-    if trust:
-        trust_folder(policy)
-    return Adviser(policy, variant)
-
-
 @dataclass(frozen=True)
 class _Game:
     game: Annotated[Positional[str], arg(metavar="GAME")]
@@ -82,6 +72,24 @@ class _Start(_Game):
         if self.deal is not None and self.position is not None:
             raise ValueError("--deal and --position cannot be combined")
         return None if self.position is None else read_given(self.position, "position text")
+
+
+@dataclass(frozen=True)
+class _Advised(_Start):
+    policy: str = "greedy"
+    """Policy that plays, or gives hints: random, greedy, linear, shipped, search, a model folder such as
+    runs/busy-aces-1, or module:Class."""
+    trust_model: bool = False
+    """Import the module of a custom network that a model folder names, which can run any code."""
+
+    def adviser(self, variant: Variant) -> "Adviser":
+        """The policy in a game."""
+        from solitaire_env.loading import trust_folder
+        from solitaire_env.play.hints import Adviser
+
+        if self.trust_model:
+            trust_folder(self.policy)
+        return Adviser(self.policy, variant)
 
 
 # ------------------------------------------------------------------------------- list and rules
@@ -141,41 +149,31 @@ class Show(_Game):
 
 
 @dataclass(frozen=True)
-class Play(_Start):
+class Play(_Advised):
     """Play a game in the terminal, by moves such as draw, redeal, t3>f, w>t5, t1>c, t2>s, t4x3>t1. To play
     with the mouse, use serve.
     """
-
-    policy: str = "greedy"
-    """Policy for hints: random, greedy, linear, shipped, search, a model folder, or module:Class."""
-    trust_model: bool = False
-    """Import the module of a custom network that a model folder names, which can run any code."""
 
     def run(self) -> None:
         from solitaire_env.play.terminal import play
 
         session = self.session()
-        play(session, _adviser(self.policy, session.env.variant, self.trust_model), self.game)
+        play(session, self.adviser(session.env.variant), self.game)
 
 
 # ---------------------------------------------------------------------------------------- watch
 
 
 @dataclass(frozen=True)
-class Watch(_Start):
+class Watch(_Advised):
     """Watch a policy play in the terminal; Ctrl-C stops it. If stdout is not a terminal, only the final board
     is shown.
     """
 
-    policy: str = "greedy"
-    """Policy that plays: random, greedy, linear, shipped, search, a model folder such as runs/busy-aces-1, or
-    module:Class."""
     fps: float = 4.0
     """Moves per second."""
     transcript: Path | None = None
     """Write the transcript of the game, with the policy's thoughts, to this file."""
-    trust_model: bool = False
-    """Import the module of a custom network that a model folder names, which can run any code."""
 
     def run(self) -> None:
         from solitaire_env.play.terminal import board
@@ -188,7 +186,7 @@ class Watch(_Start):
             folder = str(self.transcript.parent)
             raise ValueError(f"{str(self.transcript)!r} cannot be written: there is no folder {folder!r}")
         session = self.session()
-        watched = WatchedGame(session, _adviser(self.policy, session.env.variant, self.trust_model))
+        watched = WatchedGame(session, self.adviser(session.env.variant))
         check_policy_name(watched.adviser.name)
         try:
             if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":

@@ -1,7 +1,6 @@
 """Sets of deals: the named ones, those in texts, and those that environments draw from."""
 
 import base64
-import json
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -15,6 +14,7 @@ from solitaire_env.core.deals import ANY_DEAL, MAX_DEAL, RESERVED_DEALS, Deal
 from solitaire_env.core.variant import Variant
 from solitaire_env.registration import resolve_variant
 from solitaire_env.util.arguments import check_choice
+from solitaire_env.util.files import read_json
 from solitaire_env.util.messages import shown
 from solitaire_env.util.numbers import whole_numbers
 from solitaire_env.variants import get_variant
@@ -67,8 +67,7 @@ Chosen = str | Sequence[int] | npt.NDArray[np.integer[Any]] | None
 
 @cache
 def _data() -> dict[str, dict[str, str]]:
-    data: dict[str, dict[str, str]] = json.loads(DATA.read_text(encoding="utf-8"))
-    return data
+    return read_json(DATA)
 
 
 def winnable_games(split: str = "winnable") -> list[str]:
