@@ -9,20 +9,16 @@ Moves of a position often lead to the same end. A lookahead that meets a positio
 there, and the features of the end are read once.
 """
 
-from typing import Annotated, Any, Final, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import Annotated, Final, NamedTuple
 
 from solitaire_env.core import Rules
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.native import Int64, inner
 from solitaire_env.core.position_sums import make_sum_weights, position_sum
 from solitaire_env.core.rules.step import step
+from solitaire_env.move_features.arrays import make_arrays
 from solitaire_env.move_features.autoplay import autoplay_safe_move
 from solitaire_env.move_features.moves import best_move
-
-Array = npt.NDArray[Any]
 
 MOST_PASSED: Final = 64
 """Maximum number of positions stored for the lookaheads from the moves of a game."""
@@ -49,8 +45,8 @@ class Passed(NamedTuple):
 
 def make_passed(rules: Rules) -> Passed:
     """Scratch arrays for the lookaheads of one game at a time."""
-    sums, ends, left = np.zeros((3, MOST_PASSED), dtype=np.int64)
-    return Passed(np.zeros(1, dtype=np.int64), sums, ends, left, make_sum_weights(rules))
+    passed = make_arrays(Passed, rules, one=1, passed=MOST_PASSED)
+    return passed._replace(weights=make_sum_weights(rules))
 
 
 @inner

@@ -5,10 +5,7 @@ sum, the linear policy and networks the features (:mod:`solitaire_env.move_featu
 listed in :class:`~solitaire_env.move_features.columns.MoveColumns`.
 """
 
-from typing import Annotated, Any, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import Annotated, NamedTuple
 
 from solitaire_env.core import Rules
 from solitaire_env.core.cards import DOWN
@@ -16,9 +13,8 @@ from solitaire_env.core.native import Float32, Float64, Int64, inner
 from solitaire_env.core.rules.building import follows, next_lower
 from solitaire_env.core.rules.foundations import cards_home_after, last_home, place_home, worrying_foundation
 from solitaire_env.core.rules.moves import decode
+from solitaire_env.move_features.arrays import make_arrays
 from solitaire_env.move_features.columns import MOVE, NUM_MOVE
-
-Array = npt.NDArray[Any]
 
 
 class MoveScratch(NamedTuple):
@@ -38,13 +34,7 @@ class MoveScratch(NamedTuple):
 
 def make_move_scratch(rules: Rules) -> MoveScratch:
     """Scratch arrays for the moves of one game at a time."""
-    return MoveScratch(
-        np.zeros(rules.piles, dtype=np.float64),
-        np.zeros(NUM_MOVE, dtype=np.float32),
-        np.zeros(rules.actions, dtype=np.int64),
-        np.zeros(rules.actions, dtype=np.float64),
-        np.zeros(rules.actions, dtype=np.int64),
-    )
+    return make_arrays(MoveScratch, rules, own_features=NUM_MOVE)
 
 
 class View(NamedTuple):

@@ -6,10 +6,7 @@ There is a function for each group of features; all are listed in
 (:mod:`solitaire_env.move_features.reachability`) follow them.
 """
 
-from typing import Annotated, Any, Final, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import Annotated, Final, NamedTuple
 
 from solitaire_env.core import Rules, State
 from solitaire_env.core.cards import SUITS
@@ -17,12 +14,11 @@ from solitaire_env.core.native import Int8, Int64, inner, kernel, lowest_bit
 from solitaire_env.core.rules.building import base_rank, follows, is_in, last_rank, next_lower
 from solitaire_env.core.rules.foundations import home_suits, place_home
 from solitaire_env.core.rules.state import copy_cards
+from solitaire_env.move_features.arrays import make_arrays
 from solitaire_env.move_features.columns import PLAIN
 from solitaire_env.move_features.dig_outs import send_all_home
 from solitaire_env.move_features.moves import cards_after_next, cards_in_sight, lowest_foundation
 from solitaire_env.move_features.observed import GAME, write_seen
-
-Array = npt.NDArray[Any]
 
 DEEP: Final = 12
 """Maximum depth of a card: deeper cards and unseen cards count as this deep."""
@@ -76,12 +72,7 @@ class Notes(NamedTuple):
 
 def make_notes(rules: Rules) -> Notes:
     """Notes for one game at a time."""
-    return Notes(
-        np.zeros(64, dtype=np.int64),
-        np.zeros(64, dtype=np.int64),
-        np.zeros(64, dtype=np.int64),
-        np.zeros((2, rules.piles, len(PILE)), dtype=np.int64),
-    )
+    return make_arrays(Notes, rules, columns=len(PILE))
 
 
 # ---------------------------------------------------------------------------------------- the notes

@@ -17,9 +17,10 @@ import numpy.typing as npt
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant
+from solitaire_env.move_features.arrays import make_arrays
 from solitaire_env.move_features.autoplay import autoplay_safe, has_safe_moves
 from solitaire_env.move_features.moves import make_move_scratch
-from solitaire_env.search.layers import Layer, make_layer, widen
+from solitaire_env.search.layers import Layer, widen
 from solitaire_env.search.positions import make_trail
 from solitaire_env.search.rollouts import KnownLines, advance_lines, make_known_lines, perturb, play_out_all
 
@@ -147,7 +148,7 @@ class Beam:
         """
         rules, state, events = self.batch.rules, self.batch.state, self.batch.events
         # New arrays: memory that was never written costs nothing, clearing all of it would.
-        layer = make_layer(rules, BRANCHES * width, self.slots)
+        layer = make_arrays(Layer, rules, candidates=BRANCHES * width, slots=self.slots)
         known, after = (make_known_lines(self.max_playouts * width, MAX_LINE) for _ in range(2))
         known.home[0], known.lengths[0], known.lines[0, : len(line)] = home, len(line), line
         places = np.zeros(1, dtype=np.int64)

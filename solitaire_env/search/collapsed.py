@@ -39,6 +39,7 @@ from solitaire_env.core.layout import Action, Kind
 from solitaire_env.core.native import Int8, Int64, inner, kernel, lowest_bit
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant, rules_to_dict
+from solitaire_env.move_features.arrays import make_arrays
 from solitaire_env.search.exhaustive import EXHAUSTED, FOUND, FULL, MORE
 from solitaire_env.search.positions import mix
 
@@ -105,11 +106,7 @@ class Search(NamedTuple):
 def make_search(megabytes: float) -> Search:
     """A search whose table fits into some megabytes."""
     slots = 1 << max(12, (int(megabytes * 1e6) // 16).bit_length() - 1)
-    return Search(
-        np.zeros((MAX_DEPTH, COLUMNS), dtype=np.int64),
-        np.zeros((slots, 2), dtype=np.int64),
-        np.zeros(3, dtype=np.int64),
-    )
+    return make_arrays(Search, depth=MAX_DEPTH, COLUMNS=COLUMNS, slots=slots)
 
 
 _RULES: Final = {

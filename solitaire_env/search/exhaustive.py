@@ -14,6 +14,7 @@ from solitaire_env.core.rules.state import copy, write_row
 from solitaire_env.core.rules.step import step_legal
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant
+from solitaire_env.move_features.arrays import make_arrays
 from solitaire_env.move_features.autoplay import autoplay_safe, has_safe_moves
 from solitaire_env.move_features.moves import MoveScratch, make_move_scratch, score_moves, sort_by_score
 from solitaire_env.search.positions import Trail, find, follow, keys_after, make_trail
@@ -49,14 +50,7 @@ def make_store(rules: Any, megabytes: float, most: int = 2**31 - 1) -> Store:
     while slots * 16 + positions * each > megabytes * 1e6 and slots > 32:
         slots //= 2
         positions = min(positions, slots * 3 // 4)
-    return Store(
-        np.empty((positions, rules.row_size), dtype=np.int8),
-        np.empty(positions, dtype=np.int32),
-        np.empty(positions, dtype=np.int16),
-        np.empty(positions, dtype=np.int32),
-        np.zeros((slots, 2), dtype=np.uint64),
-        np.zeros(3, dtype=np.int64),
-    )
+    return make_arrays(Store, rules, positions=positions, slots=slots)
 
 
 def path_to_last(store: Store) -> tuple[int, ...]:

@@ -1,9 +1,6 @@
 """The inner loop of beam search (:mod:`solitaire_env.search.beam`)."""
 
-from typing import Annotated, Any, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import Annotated, NamedTuple
 
 from solitaire_env.core import Events, Rules, State
 from solitaire_env.core.layout import WON
@@ -13,8 +10,6 @@ from solitaire_env.core.rules.state import copy, write_row
 from solitaire_env.core.rules.step import step_legal
 from solitaire_env.move_features.autoplay import autoplay_safe
 from solitaire_env.search.positions import Trail, find, follow, keys_after
-
-Array = npt.NDArray[Any]
 
 
 class Layer(NamedTuple):
@@ -31,22 +26,9 @@ class Layer(NamedTuple):
     over: Annotated[Bool, "candidates"]
     """bool ``[candidates]``: whether the game has ended."""
     table: Annotated[UInt64, "slots 2"]
-    """uint64 ``[slots, 2]``: the keys of all positions found."""
+    """uint64 ``[slots, 2]``, a power of 2 of slots: the keys of all positions found."""
     counts: Annotated[Int64, "2"]
     """int64 ``[2]``: number of positions found, of moves played."""
-
-
-def make_layer(rules: Any, candidates: int, slots: int) -> Layer:
-    """An empty layer; the number of slots must be a power of 2."""
-    return Layer(
-        np.zeros((candidates, rules.row_size), dtype=np.int8),
-        np.zeros(candidates, dtype=np.int32),
-        np.zeros(candidates, dtype=np.int16),
-        np.zeros(candidates, dtype=np.int16),
-        np.zeros(candidates, dtype=np.bool_),
-        np.zeros((slots, 2), dtype=np.uint64),
-        np.zeros(2, dtype=np.int64),
-    )
 
 
 @inner

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from solitaire_env.core import Rules, State
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.native import UInt64, inner, kernel
+from solitaire_env.move_features.arrays import make_arrays
 from solitaire_env.move_features.autoplay import autoplay_safe_move
 
 Array = npt.NDArray[Any]
@@ -85,10 +86,8 @@ class Trail(NamedTuple):
 
 def make_trail(rules: Any) -> Trail:
     """An empty trail."""
-    return Trail(
-        np.zeros((rules.piles, rules.pile_capacity + 1, 2), dtype=np.uint64),
-        np.zeros((rules.stock_capacity + 1, 2), dtype=np.uint64),
-    )
+    heights = {"pile_heights": rules.pile_capacity + 1, "stock_heights": rules.stock_capacity + 1}
+    return make_arrays(Trail, rules, **heights)
 
 
 @inner

@@ -14,6 +14,7 @@ from solitaire_env.core.native import Float64, Int8, Int16, Int64, kernel
 from solitaire_env.core.rules.derive import place
 from solitaire_env.core.rules.state import copy, write_row
 from solitaire_env.core.rules.step import step_legal
+from solitaire_env.move_features.arrays import make_arrays
 from solitaire_env.move_features.autoplay import autoplay_safe
 from solitaire_env.move_features.moves import MoveScratch, best_move, score_moves
 
@@ -174,12 +175,9 @@ class KnownLines(NamedTuple):
 
 def make_known_lines(n: int, longest: int) -> KnownLines:
     """No known lines for ``n`` positions."""
-    # Memory that is not written costs nothing, and few lines are this long.
-    return KnownLines(
-        np.full(n, -1, dtype=np.int64),
-        np.zeros(n, dtype=np.int64),
-        np.empty((n, longest), dtype=np.int16),
-    )
+    known = make_arrays(KnownLines, _=n, known_longest=longest)
+    known.home[:] = -1
+    return known
 
 
 @kernel

@@ -10,12 +10,12 @@ Cowling, Powley, Whitehouse, "Information Set Monte Carlo Tree Search" (2012); B
 "Lower Bounding Klondike Solitaire with Monte-Carlo Planning" (2009).
 """
 
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from solitaire_env.core.native import Int8, Int16, Int64, inner, kernel, lowest_bit
+from solitaire_env.move_features.arrays import make_arrays
 from solitaire_env.search.collapsed import (
     BACK,
     FIXED,
@@ -38,8 +38,6 @@ from solitaire_env.search.collapsed import (
     run,
 )
 from solitaire_env.search.exhaustive import FOUND
-
-Array = npt.NDArray[Any]
 
 MAX_CHOICES: Final = 64
 """Maximum number of choices of a node."""
@@ -67,12 +65,7 @@ class Tree(NamedTuple):
 def make_tree(iterations: int) -> Tree:
     """A tree with room for some iterations."""
     choices = 8 * iterations + MAX_CHOICES
-    return Tree(
-        np.zeros((iterations + 1, 5), dtype=np.int64),
-        np.zeros((choices, 3), dtype=np.int64),
-        np.zeros((choices, LONGEST), dtype=np.int16),
-        np.zeros(2, dtype=np.int64),
-    )
+    return make_arrays(Tree, nodes=iterations + 1, choices=choices, LONGEST=LONGEST)
 
 
 @inner
