@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from solitaire_env.core.variant import Variant
 from solitaire_env.search.collapsed import collapses
-from solitaire_env.util.arguments import check_amount
+from solitaire_env.util.arguments import check_amount, check_count
 
 Array = npt.NDArray[Any]
 
@@ -55,8 +55,8 @@ class Budget:
 
     def __post_init__(self) -> None:
         for name, least in (("simulations", 2), ("candidates", 1), ("nodes", 0)):
-            if (number := getattr(self, name)) is not None and number < least:
-                raise ValueError(f"{name} is {number}, allowed: at least {least}")
+            if (number := getattr(self, name)) is not None:
+                check_count(name, number, least)
         if not 0 <= self.prior_weight < float("inf"):
             raise ValueError(f"prior_weight is {self.prior_weight}, allowed: 0 and above")
         if not 0 <= self.min_prob <= 1:

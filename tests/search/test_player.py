@@ -236,7 +236,8 @@ def test_search_plays_games_with_further_rules(name: str) -> None:
 @pytest.mark.parametrize(
     ("budget", "words"),
     [
-        ({"simulations": 1}, ["simulations is 1", "at least 2"]),
+        ({"simulations": 1}, ["simulations is 1", "from 2"]),
+        ({"candidates": 2.5}, ["candidates is 2.5", "a whole number"]),
         ({"min_prob": 1.1}, ["min_prob is 1.1", "0 to 1"]),
         ({"prior_weight": -0.1}, ["prior_weight is -0.1"]),
         ({"milliseconds": 0.0}, ["milliseconds is 0.0", "above 0"]),
