@@ -10,14 +10,13 @@ from solitaire_env.core.layout import ANY_GROUP, PLAYING
 from solitaire_env.core.native import Float32, Float64, Int8, kernel
 from solitaire_env.move_features.columns import MOVE, NUM_MOVE
 from solitaire_env.move_features.moves import measure, survey
-from solitaire_env.move_features.reader import MoveReader
+from solitaire_env.move_features.reader import NO_WEIGHTS, MoveReader
 from solitaire_env.util.lazy import cached_property
 
 Array = npt.NDArray[Any]
 
 SMALLEST_PART: Final = 256
 """Minimum number of games of a thread."""
-_NO_WEIGHTS: Final = np.zeros(NUM_MOVE)
 
 
 def value_range(rules: Rules) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
@@ -63,7 +62,7 @@ class MoveTable:
         def read_part(part: slice) -> None:
             batch = self.batch
             _write(
-                batch.rules, batch.state, self._near, _NO_WEIGHTS, part.start, part.stop, self._written,
+                batch.rules, batch.state, self._near, NO_WEIGHTS, part.start, part.stop, self._written,
                 self._table,
             )  # fmt: skip
 

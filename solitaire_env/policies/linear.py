@@ -5,7 +5,7 @@ repository ``python -m agents fit-linear`` finds the weights, which are stored i
 """
 
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -85,17 +85,17 @@ def _best(
 # ----------------------------------------------------------------------------------- its weights
 
 
-def _entry_for(spec: GameSpec) -> tuple[dict[str, Any], GameSpec] | None:
-    """The stored entry for a game, and the game as it was fitted: a one-card game is played with
+def _entry_for(spec: GameSpec) -> tuple[str, GameSpec] | None:
+    """The name of the stored entry for a game, and the game as it was fitted: a one-card game is played with
     supermoves.
     """
-    for entry in read_json(WEIGHTS).values():
+    for name, entry in read_json(WEIGHTS).items():
         try:
             seen = spec.view(moves=entry["moves"], observation="cards", information="player")
         except ValueError:  # its moves cannot be used here
             continue
         if seen.hash == entry["game_hash"]:
-            return entry, seen
+            return name, seen
     return None
 
 
@@ -126,12 +126,12 @@ def load_linear(spec: GameSpec) -> Linear:
 
     A one-card game is played with supermoves if they can be expanded to its moves.
     """
-    found = _entry_for(spec)
-    if found is not None:
-        entry, seen = found
-        return Linear(seen, np.array([entry["weights"][name] for name in MOVE_NAMES]))
-    try:
-        seen = spec.view(moves="supermove", observation="cards", information="player")
-    except ValueError:
-        seen = spec.view(observation="cards", information="player")
-    return Linear(seen, weights_for("", stock=spec.variant.stock > 0))
+    if (found := _entry_for(spec)) is not None:
+        name, seen = found
+    else:
+        name = ""
+        try:
+            seen = spec.view(moves="supermove", observation="cards", information="player")
+        except ValueError:
+            seen = spec.view(observation="cards", information="player")
+    return Linear(seen, weights_for(name, stock=spec.variant.stock > 0))
