@@ -99,7 +99,7 @@ def test_the_legend_of_many_runs_is_outside_the_axes_and_not_cut(tmp_path: Path)
         make_run(tmp_path / f"run-{n}", [0.1, 0.5], seed=n, width=8 + n, gamma=0.9 + n / 100, init_from=start)
     with matplotlib.rc_context(STYLE):
         figure = draw_curve([read_run(tmp_path / f"run-{n}") for n in range(9)])
-        figure.canvas.draw()
+        figure.draw_without_rendering()
     [part] = figure.subfigs
     legend = part.legends[0].get_window_extent()
     assert figure.bbox.x0 <= legend.x0 and legend.x1 <= figure.bbox.x1 and figure.bbox.y0 <= legend.y0
