@@ -78,7 +78,7 @@ class Best(NamedTuple):
     """The actions after those."""
 
 
-class Played(NamedTuple):
+class PlayoutScores(NamedTuple):
     """The positions that were played out."""
 
     kept: Array
@@ -199,7 +199,7 @@ class Beam:
     def _play_out(
         self, layer: Layer, kept: Array, places: Array, known: KnownLines, after: KnownLines, width: int,
         random: np.random.Generator, until: float,
-    ) -> Played:  # fmt: skip
+    ) -> PlayoutScores:  # fmt: skip
         """Play out the positions with the highest values, and those on known lines.
 
         Parameters
@@ -240,7 +240,7 @@ class Beam:
             scores[part] = after.home[part] / rules.cards + MEAN_WEIGHT * mean + VALUE_WEIGHT * expected[part]
             if after.home[part].max() == rules.cards:
                 break
-        return Played(kept, scores, nodes)
+        return PlayoutScores(kept, scores, nodes)
 
 
 def _best_move(best: Best, layer: Layer, n: int, depth: int) -> Best:
