@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING, WON
-from solitaire_env.core.position import remembered_order
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant
 from solitaire_env.move_features.autoplay import has_safe_moves
@@ -145,8 +144,6 @@ class Searcher(SearchPolicy):
             progress = int(observation[rules.row_foundations :].sum(dtype=np.int64))
         memory.idle = memory.idle + 1 if progress == memory.progress else 0
         memory.progress = progress
-        if self.variant.passes != 1:
-            memory.order = remembered_order(rules, observation, memory.order)
         if self.solver is not None:
             if memory.plan is None:
                 memory.plan = self._plan(observation)

@@ -7,6 +7,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.position import remembered_order
 from solitaire_env.core.variant import Variant
 from solitaire_env.policies.policy import Policy
 from solitaire_env.search.budget import Budget
@@ -43,6 +45,8 @@ class SearchPolicy(Policy):
     stateful = True
     memory: type[Memory] = Memory
     """What it remembers of a game."""
+    batch: Batch
+    """Scratch games."""
 
     def __init__(self, variant: Variant, budget: Budget | None = None) -> None:
         self.budget = (budget or Budget()).of_game(variant)
@@ -67,6 +71,8 @@ class SearchPolicy(Policy):
         chosen = np.empty(len(masks), dtype=np.int64)
         for n, (observation, mask, chance) in enumerate(zip(observations, masks, uniforms, strict=True)):
             memory = self._memory(None if games is None else int(games[n]), observation)
+            if self.variant.passes != 1:
+                memory.order = remembered_order(self.batch.rules, observation, memory.order)
             chosen[n] = self._choose(observation, mask, np.random.default_rng(int(chance * 2**53)), memory)
             self.plan = memory.plan or self.plan
         return chosen

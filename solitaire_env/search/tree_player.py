@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.position import remembered_order
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant
 from solitaire_env.search.budget import Budget, better_half, parts
@@ -77,8 +76,6 @@ class TreeSearcher(SearchPolicy):
 
     def _choose(self, observation: Array, mask: Array, random: np.random.Generator, memory: Chances) -> int:
         rules = self.batch.rules
-        if self.variant.passes != 1:
-            memory.order = remembered_order(rules, observation, memory.order)
         if memory.plan and (planned := memory.plan.get(observation.tobytes())) is not None:
             return planned
         if self.variant.passes == 0 and memory.order is None:
