@@ -22,7 +22,7 @@ from solitaire_env.core.position import remembered_order
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import evaluate
 from solitaire_env.loading import load_policy, load_prior, load_search
-from solitaire_env.policies import FunctionPolicy, view_of
+from solitaire_env.policies import FunctionPolicy, Policy, view_of
 from solitaire_env.policies.network import CompiledNetwork
 from solitaire_env.policies.shipped import SHIPPED, shipped_games
 from solitaire_env.search.budget import Budget
@@ -263,6 +263,19 @@ def test_the_prior_may_be_any_policy_with_probabilities(refuses: Refuses) -> Non
     made = load_search(spec, likely, Budget(simulations=4))
     assert evaluate(made, "busy-aces", [3], max_episode_steps=8).games[0].steps == 8
     refuses(lambda: load_search(spec, load_policy("greedy", spec)), "greedy", "no probabilities")
+
+
+class Certain(Policy):
+    """Gives the last legal action the probability 1."""
+
+    def explain(self, observations: Array, masks: Array) -> tuple[Array, None]:
+        last = masks.shape[1] - 1 - masks[:, ::-1].argmax(1)
+        return np.eye(masks.shape[1])[last], None
+
+
+def test_search_tries_legal_moves_that_the_prior_gives_no_probability() -> None:
+    made = Searcher(get_variant("busy-aces"), Certain(), Budget(simulations=8, min_prob=0))
+    assert evaluate(made, "busy-aces", [3], max_episode_steps=20).games[0].steps == 20
 
 
 @pytest.mark.parametrize("game", shipped_games())

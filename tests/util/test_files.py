@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -108,10 +107,6 @@ def test_no_line_is_lost_if_others_append_and_rewrite(tmp_path: Path) -> None:
     assert sorted(path.read_text().splitlines()) == expected and list(tmp_path.iterdir()) == [path]
 
 
-def rows_of(path: Path) -> list[Any]:
-    return read_lines(path)
-
-
 ROWS = [{"deal": 1, "of": "é"}, {"deal": 2, "won": [True, 52]}, {"deal": 3}]
 
 
@@ -125,10 +120,18 @@ def test_lines_that_a_writer_did_not_finish_harm_no_others(damage: bytes, tmp_pa
         path.write_bytes(data[:size] + damage)
         # A line that lacks only its line break is whole.
         whole = ROWS[: (data[:size] + (b"" if damage else b"\n")).count(b"}\n")]
-        assert rows_of(path) == whole
+        assert read_lines(path) == whole
         append_lines(path, ROWS[2:])
-        assert rows_of(path) == [*whole, ROWS[2]]
+        assert read_lines(path) == [*whole, ROWS[2]]
         assert path.read_bytes().count(b"\n") == len(whole) + 1
+
+
+def test_a_line_that_is_no_row_is_refused_by_its_number(tmp_path: Path, refuses: Refuses) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"deal": 1}\n\n{"deal": 2\n{"deal": 3}\n')
+    refuses(lambda: read_lines(path), f"{path}, line 3: not JSON")
+    path.write_text("1\n2\nx\n")
+    refuses(lambda: read_lines(path, int, "a number"), f"{path}, line 3: not a number", "'x'")
 
 
 def test_rows_are_readable_after_the_disk_was_full(tmp_path: Path, full_disk: Callable[[], None]) -> None:
@@ -141,9 +144,9 @@ def test_rows_are_readable_after_the_disk_was_full(tmp_path: Path, full_disk: Ca
         append_lines(path, ROWS * 9)
     resource.setrlimit(resource.RLIMIT_FSIZE, limit)
     assert path.stat().st_size == 100, "a line is cut"
-    before = rows_of(path)
+    before = read_lines(path)
     append_lines(path, ROWS[:1])
-    assert rows_of(path) == [*before, ROWS[0]] and before[:3] == ROWS
+    assert read_lines(path) == [*before, ROWS[0]] and before[:3] == ROWS
 
 
 @pytest.mark.parametrize(
