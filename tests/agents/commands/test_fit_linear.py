@@ -96,21 +96,6 @@ def test_fit_linear_writes_weights(
     assert shipped("eights-down").weights[0] == pytest.approx(list(entry["weights"].values()), abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--generations", "0"], ["generations is 0"]),
-        (["--out", "/no/such/folder/linear.json"], ["/no/such/folder"]),
-    ],
-)
-def test_fit_linear_refuses_wrong_options(
-    options: list[str], words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert fitted(tmp_path / "linear.json", *options) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("error: ") and all(word in error for word in words)
-
-
 def test_stored_weights_fit_the_published_games() -> None:
     entries = json.loads(WEIGHTS.read_text())
     assert sorted(entries) == sorted(variant.name for variant in VARIANTS[:5])
