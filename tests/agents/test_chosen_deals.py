@@ -6,10 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from agents import train
 from agents.config import TrainConfig, make_config
 from agents.learners import training
 from agents.learners.training_env import TrainingEnv, make_env
@@ -18,7 +16,6 @@ from agents.playing.comparison import compare_family, count_trained_on
 from agents.results.transcripts import read_transcripts
 from agents.runs.config_files import dump_config, load_config
 from agents.runs.folders import new_run
-from solitaire_env.core.deals import RESERVED_DEALS
 from solitaire_env.splits import SPLITS, split_deals
 from tests.agents.commands.test_imitate import SMALL, played
 from tests.agents.test_train import VALUES, assert_refused, command, config_file
@@ -136,18 +133,6 @@ def test_winnable_deals_are_those_of_the_game(refuses: Refuses) -> None:
     refuses(lambda: make_config(many, "test"), "another set for each game")
 
 
-def test_no_key_draws_from_all_deals_that_are_not_reserved(tmp_path: Path) -> None:
-    for deals in (None, "train"):
-        env = make_env(config_of(deals=deals), 64)
-        env.seed(0)
-        env.reset()
-        assert len(env.batch.chosen) == 0 and env.batch.deal_numbers.min() >= RESERVED_DEALS
-        assert len(np.unique(env.batch.deal_numbers)) == 64
-    path = tmp_path / "config.yaml"
-    path.write_text(dump_config(config_of()))
-    assert load_config(path).deals is None
-
-
 def test_imitation_learns_from_chosen_deals_only(tmp_path: Path, refuses: Refuses) -> None:
     """Of deals that are reserved for evaluation, if their split is named."""
     folders = (
@@ -165,9 +150,3 @@ def test_imitation_learns_from_chosen_deals_only(tmp_path: Path, refuses: Refuse
     refuses(lambda: read(None, folders[0]), "deal 0 is reserved for evaluation")
     refuses(lambda: read("train-1k", folders[0]), "deal 0 is not among the chosen ones", "deals train-1k")
     refuses(lambda: read("2000000:2000009", folders[1]), "deal 1048576 is not among", "2000000:2000009")
-
-
-def test_help_explains_the_key(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        train.main(["--help"])
-    assert "--deals" in capsys.readouterr().out

@@ -166,6 +166,11 @@ def test_numbers_are_written_as_numbers(key: str, text: str, tmp_path: Path, ref
         ("busy-aces: {rollout_lookahead: 2, build: any suit}", ["rollout_lookahead is 2", "'any suit'"]),
         ("busy-aces: {safe_autoplay: true, network: mlp, observation: features}", ["'features'", "'cards'"]),
         ("busy-aces: {learner: playouts, information: thoughtful}", ["'thoughtful'", "'player'"]),
+        ("Solitaire/Family-v0: {network: mlp}", ["network is 'mlp'", "'moves'"]),
+        ("Solitaire/Family-v0: {learner: playouts}", ["learner is 'playouts'", "'ppo' or 'pqn'"]),
+        ("Solitaire/Family-v0: {moves: sequence}", ["moves is 'sequence'", "null or 'supermove'"]),
+        ("Solitaire/Family-v0: {games: [klondike, klondike]}", ["each once"]),
+        ("busy-aces: {games: [klondike, yukon]}", ["games is 'klondike,yukon'", "null"]),
     ],
     ids=lambda value: str(value)[:50] if not isinstance(value, list) else "",
 )
@@ -174,10 +179,6 @@ def test_invalid_configurations_are_refused(
 ) -> None:
     path = written(tmp_path, text)
     refuses(lambda: load_config(path), str(path), *words)
-
-
-def test_unreadable_files_are_refused(tmp_path: Path, refuses: Refuses) -> None:
-    refuses(lambda: load_config(tmp_path / "none.yaml"), "none.yaml", "cannot be read")
 
 
 @pytest.mark.parametrize("option", ["--total-steps", "--hidden", "--stall-limit", "--num-envs"])

@@ -10,23 +10,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.config import ConfigError, TrainConfig, make_config
+from agents.config import TrainConfig, make_config
 from agents.learners.training_env import make_env
 from agents.networks.family_reader import FamilyReader
 from agents.results.by_game import read_file
 from agents.runs.config_files import load_config
-from agents.runs.models import load_model
 from agents.train import main
 from solitaire_env import load_policy
-from solitaire_env.core import GameSpec
 from solitaire_env.core.batch import Batch
 from solitaire_env.evaluation import evaluate
 from solitaire_env.family import SPLITS, TRAIN
 from solitaire_env.move_features.reader import MoveReader
-from solitaire_env.policies.network import CompiledNetwork, load_network
+from solitaire_env.policies.network import CompiledNetwork
 from solitaire_env.variants import get_variant
 from tests.agents.test_train import assert_refused, command, progress
-from tests.policies.model_folders import edit_card, played, spec_of, write_model
+from tests.policies.model_folders import edit_card, spec_of, write_model
 
 GAMES = ["klondike", "freecell", "busy-aces"]
 VALUES: dict[str, Any] = {
@@ -147,18 +145,6 @@ def test_the_network_plays_games_it_was_not_trained_on(run: Path, game: str) -> 
     assert len(games) == 2 and all(row.steps > 0 for row in games)
 
 
-@pytest.mark.parametrize("game", ["klondike", "zebra"])
-def test_torch_and_the_compiled_network_agree(run: Path, game: str) -> None:
-    spec = GameSpec(get_variant(game))
-    slow, fast = load_model(run / "model", spec), load_network(run, spec)
-    assert slow.moves == fast.moves
-    batch = played(slow.spec, 10, 6)
-    observations, masks = batch.observations().copy(), batch.state.mask.copy()
-    for one, other in zip(slow.explain(observations, masks), fast.explain(observations, masks), strict=True):
-        assert one is not None and other is not None
-        np.testing.assert_allclose(one, other, atol=1e-6)
-
-
 def test_one_card_games_are_played_by_supermoves_where_they_take_them(run: Path) -> None:
     assert load_policy(run, "forty-thieves").moves == "supermove"
     deuces = get_variant("deuces")
@@ -168,22 +154,6 @@ def test_one_card_games_are_played_by_supermoves_where_they_take_them(run: Path)
 # ----------------------------------------------------------------------------------- refusals
 
 
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ({"network": "mlp"}, ["network is 'mlp'", "'moves'"]),
-        ({"learner": "playouts"}, ["learner is 'playouts'", "'ppo' or 'pqn'"]),
-        ({"moves": "sequence"}, ["moves is 'sequence'", "null or 'supermove'"]),
-        ({"games": ["klondike", "klondike"]}, ["each once"]),
-        ({"env": "busy-aces"}, ["games is 'klondike,freecell,busy-aces'", "null"]),
-    ],
-)
-def test_conflicting_keys_are_refused(values: dict[str, Any], words: list[str]) -> None:
-    with pytest.raises(ConfigError) as refusal:
-        config(**values)
-    assert all(word in str(refusal.value) for word in words), refusal.value
-
-
 def test_games_are_a_split_or_a_list() -> None:
     assert [v.name for v in config(games=None).variants] == list(TRAIN)
     assert len(config(games="all").variants) == len(SPLITS["all"])
@@ -191,14 +161,6 @@ def test_games_are_a_split_or_a_list() -> None:
     assert make_config({"env": f"solitaire_env:{FAMILY}"}, "test").is_family
     with pytest.raises(ValueError, match="is many games"):
         config().variant  # noqa: B018
-
-
-def test_commands_for_a_single_game_refuse_many(tmp_path: Path) -> None:
-    from agents.commands.tune import main as tune
-
-    (tmp_path / "tiny.yaml").write_text(json.dumps({FAMILY: VALUES}))
-    words = ("--study", tmp_path / "study.db", "--runs", tmp_path, "--trials", "1", "--quiet")
-    assert_refused(command(tmp_path / "tiny.yaml", *words, of=tune), "is many games")
 
 
 def test_a_model_of_one_game_cannot_initialize_a_family(tmp_path: Path) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from agents import evaluate, train
+from agents import evaluate, solve, train
 from agents.commands import dataset, fit_linear, imitate, leaderboard, plot, tune
 from agents.playing.recording import SOURCES
 from agents.runs.folders import CURVE_COLUMNS
@@ -17,6 +17,7 @@ from tests.agents.test_train import VALUES, assert_refused, command
 
 FILES = {
     "tiny.yaml": json.dumps({"busy-aces": VALUES}),
+    "family.yaml": "Solitaire/Family-v0: {}",
     "damaged.txt": "a game\n",
     "no-games/config.yaml": "busy-aces: {}",
     "no-games/curve.csv": ",".join(CURVE_COLUMNS) + "\n",
@@ -59,7 +60,8 @@ REFUSED: list[tuple[Main, str, list[str]]] = [
     (train.main, "tiny.yaml --env=busy-ace", ["'busy-ace'", "busy-aces"]),
     (train.main, "tiny.yaml --gamma 3", ["command line: gamma is 3.0", "less than or equal to 1"]),
     (train.main, "tiny.yaml --device cuda:99", ["'cuda:99'", "this machine does not have"]),
-    (tune.main, f"{TUNE} --trials 0", ["trials is 0", "at least 1"]),
+    (tune.main, "family.yaml --study study.log", ["is many games"]),
+    (tune.main, f"{TUNE} --trials 0", ["trials is 0", "from 1"]),
     (tune.main, f"{TUNE} --score-deals 0:5", ["'0:5'", "5 of them", "200000:200500"]),
     (tune.main, f"{TUNE} --score-deals 99999:100001", ["'99999:100001'", "1 of them"]),
 ]
@@ -75,19 +77,41 @@ if sys.version_info >= (3, 11):  # as Minari needs
     ]
 
 
-@pytest.mark.parametrize(("main", "args", "words"), REFUSED)
-def test_wrong_options_and_files_are_refused(
-    main: Main, args: str, words: list[str], empty_stores: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def folder(empty_stores: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The current folder, in a test that must not write to it."""
     monkeypatch.chdir(empty_stores)
     (empty_stores / "empty").mkdir()
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(empty_stores / "empty"))
     for name, text in FILES.items():
-        path = empty_stores / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
+        (empty_stores / name).parent.mkdir(exist_ok=True)
+        (empty_stores / name).write_text(text)
     (empty_stores / "binary.txt").write_bytes(b"\xff\xff")
     before = {*empty_stores.rglob("*")}
+    yield empty_stores
+    assert {*empty_stores.rglob("*")} == before
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("main", "args", "words"), REFUSED)
+def test_wrong_options_and_files_are_refused(main: Main, args: str, words: list[str]) -> None:
     quiet = [] if main is plot.main else ["--quiet"]
     assert_refused(command(*args.split(), *quiet, of=main), *words)
-    assert {*empty_stores.rglob("*")} == before
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("main", "args", "library", "words"),
+    [
+        *((dataset.main, GREEDY, name, f"agents dataset needs {name}") for name in ("minari", "h5py", "PIL")),
+        (evaluate.main, f"{EVALUATE} --ray", "ray", "--ray needs Ray, which is not installed: pip install"),
+        (solve.main, "busy-aces --deals 0:2 --out solved.jsonl --ray", "ray", "--ray needs Ray"),
+        (train.main, "tiny.yaml --ray", "ray", "--ray needs Ray"),
+        (train.main, "tiny.yaml --wandb solitaire", "wandb", "needs wandb: pip install -e '.[wandb]'"),
+    ],
+)
+def test_a_missing_library_is_named_with_its_extra(
+    main: Main, args: str, library: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    assert_refused(command(*args.split(), "--quiet", of=main), words, "pip install")

@@ -133,13 +133,15 @@ SEARCHED = {
 
 @pytest.mark.parametrize("game", SEARCHED)
 def test_evaluate_stores_no_row_of_an_interrupted_game(
-    game: str, ctrl_c: Callable[..., None], tmp_path: Path
+    game: str, ctrl_c: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "games.jsonl"
     command = ["--policy", "search", "--env", game, "--num-envs", "1", "--quiet", "--games", str(path)]
     command += ["--search.simulations", "8"]
     ctrl_c(*SEARCHED[game])
     assert evaluate.main([*command, "--deals", "0:200"]) == 130
+    out, err = capsys.readouterr()
+    assert not out and "Interrupted." in err and str(path) in err
     kept = read_results(path)
     assert 1 <= len(kept) < 50 and [row.deal for row in kept] == [*range(len(kept))]
     path.unlink()

@@ -158,16 +158,6 @@ def test_a_file_of_games_gives_the_same_dataset(
         assert np.array_equal(old.observations, new.observations)
 
 
-@pytest.mark.parametrize("module", ["minari", "h5py", "PIL"])
-def test_a_missing_library_is_named_with_its_extra(
-    module: str, monkeypatch: pytest.MonkeyPatch, refuses: Refuses
-) -> None:
-    """Before anything is played."""
-    monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.setattr(dataset, "record", None)
-    refuses(lambda: make(GREEDY), f"agents dataset needs {module}", "pip install -e '.[train,data]'")
-
-
 def test_an_existing_dataset_is_kept(refuses: Refuses) -> None:
     before = make(GREEDY).total_steps
     refuses(lambda: make(GREEDY, games=7), f"{ID} exists", f"minari delete {ID}")

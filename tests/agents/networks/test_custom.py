@@ -142,12 +142,13 @@ def test_a_folder_imports_the_module_of_its_network_only_on_request(
     del sys.modules[module]
 
 
-def test_a_checkpoint_restores_shared_tensors(tmp_path: Path) -> None:
+def test_a_checkpoint_restores_weights_and_moments_also_of_shared_tensors(tmp_path: Path) -> None:
     config = replace(CONFIG, network=f"{__name__}:Shared")
     first, second = (make_model(replace(config, seed=seed), make_env(config)) for seed in (0, 1))
     first.learn(256)
-    save_checkpoint(tmp_path / "checkpoint", first.policy, {"steps": 8, "seconds": 1.5, "games": 0})
-    load_checkpoint(tmp_path / "checkpoint", second.policy)
+    progress = {"steps": 8, "seconds": 1.5, "games": 0}
+    save_checkpoint(tmp_path / "checkpoint", first.policy, progress)
+    assert load_checkpoint(tmp_path / "checkpoint", second.policy) == progress
     one, two = (model.policy.state_dict() for model in (first, second))
     assert one.keys() == two.keys() and all(th.equal(one[name], two[name]) for name in one)
     one, two = (model.policy.optimizer.state_dict()["state"] for model in (first, second))

@@ -19,7 +19,7 @@ from sb3_contrib import MaskablePPO
 from agents.config import TrainConfig, make_config
 from agents.networks import NETWORKS
 from agents.networks.player import TorchPlayer
-from agents.policies import load_folder, make_policy
+from agents.policies import make_policy
 from agents.runs.models import load_model, save_model
 from solitaire_env import get_variant
 from solitaire_env.core.spec import GameSpec
@@ -93,12 +93,6 @@ def test_weights_of_a_diverged_network_are_not_saved(folder: Path, refuses: Refu
         "the network has diverged", "learning_rate",
     )  # fmt: skip
     assert (folder / "model.safetensors").read_bytes() == before
-
-
-def test_a_run_folder_is_loaded_as_a_policy(folder: Path) -> None:
-    (folder.parent / "curve.csv").write_text("")
-    assert load_folder(folder.parent, game("busy-aces")).name == folder.parent.name
-    assert load_folder(folder, game("busy-aces")).name == "model"
 
 
 @pytest.mark.parametrize("kind", NETWORKS)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agents.runs import tracking
-from tests.agents.test_train import ROOT, assert_refused, command, config_file
+from tests.agents.test_train import ROOT, config_file
 
 SCRIPT = """
 import sys, time
@@ -61,10 +61,3 @@ def test_wandb_without_an_account_is_one_error_line(tmp_path: Path) -> None:
     more = ("--wandb", "solitaire", "--runs", tmp_path, "--quiet")
     done = tracked("-m", "agents.train", config_file(tmp_path), *more, **home)
     assert done.returncode == 2 and done.stderr.startswith("error: wandb: ") and "API key" in done.stderr
-
-
-def test_wandb_not_installed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "wandb", None)
-    outcome = command(config_file(tmp_path), "--runs", tmp_path, "--wandb", "solitaire")
-    assert_refused(outcome, "needs wandb: pip install -e '.[wandb]'")
-    assert [path.name for path in tmp_path.iterdir()] == ["tiny.yaml"]
