@@ -27,11 +27,11 @@ def expect(what: str, expected: Any, got: Any, where: str = "") -> None:
 
 
 def check_vector(
-    variant: Variant, mode: AutoresetMode, *, seed: int, steps: int, num_envs: int = 3, **keywords: Any
+    game: Variant | EnvSpec, mode: AutoresetMode, *, seed: int, steps: int, num_envs: int = 3, **keywords: Any
 ) -> None:
     """The native vector environment returns the same as Gymnasium's own over single ones, row by row."""
     keywords.setdefault("max_episode_steps", steps // 3 + 1)
-    spec = EnvSpec(**spec_arguments(variant))
+    spec = EnvSpec(**spec_arguments(game)) if isinstance(game, Variant) else game
     rng = np.random.default_rng(seed)
     single = SyncVectorEnv([lambda: gym.make(spec, **keywords)] * num_envs, autoreset_mode=mode)
     vector = gym.make_vec(spec, num_envs=num_envs, autoreset_mode=mode, **keywords)

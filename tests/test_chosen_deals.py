@@ -17,7 +17,7 @@ from gymnasium.vector import AutoresetMode
 from solitaire_env.core.deals import MAX_DEAL, RESERVED_DEALS
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.sb3 import SolitaireVecEnv
-from solitaire_env.splits import FINITE, MAX_CHOSEN, SPLITS, WINNABLE, chosen_deals, split_deals
+from solitaire_env.splits import FINITE, MAX_CHOSEN, WINNABLE, chosen_deals, split_deals
 from solitaire_env.variants import get_variant
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.conftest import Refuses
@@ -177,24 +177,6 @@ def test_rows_draw_like_single_environments(mode: AutoresetMode) -> None:
     assert [next_deals(envs) for _ in range(20)] == expected[1:]
 
 
-def test_stable_baselines_draws_like_single_environments() -> None:
-    env = SolitaireVecEnv(SHORT, 6, deals=FEW, max_episode_steps=1)
-    env.seed(11)
-    env.reset()
-    drawn = [env.get_attr("deal")]
-    for _ in range(20):
-        env.step(env.action_masks().argmax(axis=1))
-        drawn.append(env.get_attr("deal"))
-    assert drawn == singles(6, 20, seed=11)
-
-
-def test_the_order_of_the_deals_does_not_matter() -> None:
-    assert (
-        many(8).reset(seed=0)[1]["deal"].tolist()
-        == many(8, deals=FEW[::-1]).reset(seed=0)[1]["deal"].tolist()
-    )
-
-
 # ------------------------------------------------------------------------- starts, saving, copies
 
 
@@ -249,15 +231,6 @@ def test_copies_share_a_long_list() -> None:
     assert one.groups[0].deals.streams is one.groups[1].deals.streams is one.streams
 
 
-def test_copied_rows_draw_the_same_later_deals() -> None:
-    envs = many(4)
-    envs.reset(seed=0)
-    envs.copy_rows([0, 0], [2, 3])
-    drawn = np.array([next_deals(envs) for _ in range(20)])
-    assert (drawn[:, 2] == drawn[:, 0]).all() and (drawn[:, 3] == drawn[:, 0]).all()
-    assert (drawn[:, 1] != drawn[:, 0]).any()
-
-
 # ----------------------------------------------------------------------------------------- families
 
 
@@ -278,7 +251,3 @@ def test_all_games_of_a_family_draw_the_same_numbers(refuses: Refuses) -> None:
     )
     one = SolitaireEnv(["freecell"], deals="winnable")
     assert len(one.batch.chosen) == len(split_deals("winnable", "freecell"))
-
-
-def test_every_split_says_what_it_is_for() -> None:
-    assert all(split.use for split in SPLITS.values()) and {*WINNABLE} < {*FINITE} < {*SPLITS}

@@ -294,6 +294,10 @@ def test_perft_divides_by_action(screen: Screen, almost_won: Path) -> None:
         (["perft", "busy-aces", "--depth", "-1"], ["depth is -1, allowed: a whole number from 0"]),
         (["perft", "busy-aces", "--depth", "0", "--divide"], ["depth is 0, allowed: a whole number from 1"]),
         (["perft", "busy-aces", "--deal", "1", "--position", "x"], ["cannot be combined"]),
+        (["solve", "busy-aces", "--deal", "7", "--position", "x"], ["--deal and --position"]),
+        (["solve", "busy-aces", "--deal", "7", "--seconds", "0"], ["seconds is 0", "above 0"]),
+        (["solve", "busy-aces", "--position", "nowhere.txt"], ["nowhere.txt"]),
+        (["solve", "busy-aces", "--deal", "7", "--network", "greedy"], ["'greedy'", "network"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )

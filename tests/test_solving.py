@@ -119,21 +119,3 @@ def test_the_command_reads_a_position(tmp_path: Path, capsys: pytest.CaptureFixt
     path.write_text(env_at("busy-aces", 3).position())
     assert cli.main(["solve", "busy-aces", "--position", str(path)]) == 0
     assert "position.txt: won in" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--deal", "7", "--position", "x.txt"], ["--deal and --position"]),
-        (["--deal", "7", "--seconds", "0"], ["seconds is 0", "above 0"]),
-        (["--position", "nowhere.txt"], ["nowhere.txt"]),
-        (["--deal", "7", "--network", "greedy"], ["'greedy'", "network"]),
-    ],
-)
-def test_the_command_refuses_wrong_options(
-    arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(["solve", "busy-aces", *arguments]) == 2
-    message = capsys.readouterr().err
-    assert message.startswith("python -m solitaire_env: ")
-    assert all(word in message for word in words), message

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import doctest
 import inspect
 import pickle
 import re
@@ -509,7 +508,3 @@ def test_a_subclass_of_the_tool_plays_another_game() -> None:
 def test_the_only_tool_is_move() -> None:
     functions = dict(inspect.getmembers(SolitaireTool, inspect.isfunction))
     assert [n for n in functions if not n.startswith("_")] == ["get_reward", "move", "reset"]
-
-
-def test_the_examples_print_what_they_show() -> None:
-    assert doctest.testmod(text) == (0, 4)

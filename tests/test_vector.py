@@ -345,17 +345,6 @@ def test_make_vec_makes_the_native_environment(mode: AutoresetMode | str) -> Non
     assert info["action_mask"].shape == (256, int(env.single_action_space.n))  # type: ignore[attr-defined]
 
 
-def test_states_move_between_single_and_vector_environments() -> None:
-    env, single = started(), SolitaireEnv("busy-aces")
-    env.step([0, 0, 0])
-    single.set_state(env.get_state(1))
-    assert single.position() == env.position(1)
-    single.step(0)
-    env.set_state(2, single.get_state())
-    assert env.position(2) == single.position()
-    np.testing.assert_array_equal(env.step([0, 0, 0])[0][2], single.step(0)[0])
-
-
 # -------------------------------------------------------------------------------- rows copied
 
 
@@ -442,17 +431,6 @@ def test_resampled_rows_are_those_of_single_environments() -> None:
     env.resample([])
     env.resample(range(6), seed=2**63 - 1)
     assert check_state(env) == [] and len({env.position(row) for row in range(6)}) == 6
-
-
-def test_worlds_of_a_game_differ_until_they_are_dealt_with_the_same_seed() -> None:
-    env = SolitaireVectorEnv("klondike", 8)
-    env.reset(options={"deal": 5})
-    env.resample(range(1, 8), seed=3)
-    assert len({env.position(row) for row in range(8)}) == 8
-    assert len({env.position(row, hidden=True) for row in range(8)}) == 1
-    for row in range(8):
-        env.resample([row], seed=3)
-    assert len({env.position(row) for row in range(8)}) == 1
 
 
 @pytest.mark.parametrize(

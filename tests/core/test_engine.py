@@ -125,6 +125,3 @@ def test_a_group_does_not_move_within_its_pile() -> None:
     assert not batch.events.invalid[0]
     assert batch.state.mask[0, parse_action(variant, "w>t2")]
     assert check_state(batch) == []
-
-
-# -------------------------------------------------------------------------------------- supermoves

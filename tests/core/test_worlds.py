@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from itertools import product
 from math import factorial
 from typing import Any
@@ -186,18 +185,6 @@ def test_each_hidden_card_is_equally_likely_at_each_place(name: str) -> None:
     cards, copies = np.unique(worlds[0], return_counts=True)
     counts = (worlds[:, :, None] == cards).sum(0)
     check_uniform(counts, np.broadcast_to(copies * len(worlds) / worlds.shape[1], counts.shape))
-
-
-@pytest.mark.parametrize("name", ["two-down", "small-yukon", "groups-from-three"])
-def test_each_order_of_few_cards_is_equally_likely(name: str) -> None:
-    """Of at most five hidden cards, also those of two piles."""
-    batch = new_batch(name, 1)
-    batch.deal(ROW, [5])
-    hidden = few_hidden(batch, 5 if COMPILED else 4)
-    worlds = worlds_of(batch, 24_000 if COMPILED else 480)
-    orders = Counter(map(bytes, worlds))
-    assert len(orders) == factorial(hidden)
-    check_uniform(list(orders.values()), np.full(len(orders), len(worlds) / len(orders)))
 
 
 def few_hidden(batch: Batch, most: int) -> int:

@@ -234,14 +234,6 @@ def test_arguments_say_what_a_function_reads(needs: dict[str, Any]) -> None:
     assert [game.steps for game in plain.games] == [game.steps for game in done.games]
 
 
-def test_a_result_file_refuses_games_of_a_function_that_read_something_else(
-    tmp_path: Path, refuses: Refuses
-) -> None:
-    path = tmp_path / "games.jsonl"
-    run(path, first_legal, range(2))
-    refuses(lambda: run(path, first_legal, range(4), observation="features"), str(path), "fingerprint")
-
-
 @pytest.mark.parametrize(
     "policy",
     ["greedy", load_policy("random", BUSY_ACES), Whim(observation="cards")],
@@ -571,6 +563,7 @@ RANDOM = load_policy("random", BUSY_ACES)
             ["fingerprint"],
         ),
         ({"policy": RANDOM, "seed": 1}, {"policy": RANDOM, "seed": 2}, ["seed 1, not 2"]),
+        ({"policy": first_legal}, {"policy": first_legal, "observation": "features"}, ["fingerprint"]),
     ],
 )
 def test_a_file_of_another_evaluation_is_refused(
