@@ -1,4 +1,4 @@
-"""Environments draw from the deals that their argument ``deals`` names, and from no others."""
+"""Deals in text; environments draw from the deals that their argument ``deals`` names, and from no others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gymnasium.vector import AutoresetMode
 from solitaire_env.core.deals import MAX_DEAL, RESERVED_DEALS
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.sb3 import SolitaireVecEnv
-from solitaire_env.splits import FINITE, MAX_CHOSEN, WINNABLE, chosen_deals, split_deals
+from solitaire_env.splits import FINITE, MAX_CHOSEN, WINNABLE, chosen_deals, parse_deals, split_deals
 from solitaire_env.variants import get_variant
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.conftest import Refuses
@@ -251,3 +251,30 @@ def test_all_games_of_a_family_draw_the_same_numbers(refuses: Refuses) -> None:
     )
     one = SolitaireEnv(["freecell"], deals="winnable")
     assert len(one.batch.chosen) == len(split_deals("winnable", "freecell"))
+
+
+@pytest.mark.parametrize(
+    ("text", "deals"),
+    [
+        ("7", [7]),
+        ("0:3", [0, 1, 2]),
+        ("5, 0:2,ms:11982 ,pysol:24", [5, 0, 1, "ms:11982", "pysol:24"]),
+    ],
+)
+def test_deals_are_parsed(text: str, deals: list[int | str]) -> None:
+    assert parse_deals(text) == deals
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "a", "-1", "3:3", "0:", "0:10:2", "ms:", "klondike:4", "1,,2", "\u0661", "9" * 20, "\x1b[7m"],
+)
+def test_unknown_deals_raise_an_error(text: str, refuses: Refuses) -> None:
+    refuses(lambda: parse_deals(text), "unknown deals", "FIRST:END")
+
+
+def test_too_many_deals_raise_an_error(refuses: Refuses) -> None:
+    refuses(lambda: parse_deals("0:99999999999"), "0:99999999999", "1,000,000")
+    refuses(lambda: parse_deals("0:9999999999999999999"), "0:9999999999999999999", "1,000,000")
+    refuses(lambda: parse_deals("0:600000,600000:1000001"), "600000:1000001", "1,000,000")
+    refuses(lambda: parse_deals("0:10,3"), "'0:10,3'", "twice")

@@ -83,6 +83,18 @@ def write_files(text: str, folder: Path) -> None:
         (folder / name).write_text(lines)
 
 
+def output(command: str, folder: Path, *modules: Path) -> str:
+    """The stdout of a command line in a folder; modules of some folders can be imported."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    places = os.pathsep.join(map(str, (ROOT, *modules)))
+    done = subprocess.run(
+        command, shell=True, cwd=folder, env=os.environ | {"PATH": path, "PYTHONPATH": places},
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0 and done.stdout, f"{command}\n{done.stderr}"
+    return done.stdout
+
+
 def commands(text: str) -> list[str]:
     """The shell commands of a page, without comments: in blocks, and in the cells of tables."""
     blocks = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)).replace("\\\n", " ")
@@ -97,15 +109,9 @@ def commands(text: str) -> list[str]:
 def test_shell_commands_of_tutorials_run_as_printed(name: str, tmp_path: Path) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     write_files(text, tmp_path)
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for command in commands(text):
-        if any(re.search(pattern, command) for pattern in NOT_RUN):
-            continue
-        done = subprocess.run(
-            command, shell=True, cwd=tmp_path, env=os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)},
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0 and done.stdout, f"{command}\n{done.stderr}"
+        if not any(re.search(pattern, command) for pattern in NOT_RUN):
+            output(command, tmp_path)
 
 
 def test_commands_that_are_not_run_are_listed_once() -> None:
@@ -203,3 +209,20 @@ def test_an_example_is_short_on_its_page_and_has_a_run(path: Path) -> None:
     run = re.search(rf"^ *run \S+ {path.stem} ", runs, flags=re.MULTILINE)
     assert run or re.search(rf"(from |/ \"){path.stem}\b", tests)
     assert f"examples/{path.name}\n" in (ROOT / "docs/how-to/examples.md").read_text(encoding="utf-8")
+
+
+WITH_CODE = ["README.md", "docs/how-to/evaluate.md", "docs/how-to/other-libraries.md"]
+
+
+@pytest.mark.parametrize("page", WITH_CODE)
+def test_every_python_block_runs(
+    page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trainings are shortened to one rollout, games to 300 steps."""
+    monkeypatch.setattr("solitaire_env.evaluation.evaluator.step_limit", lambda _: 300)
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(re.sub(r"\blearn\([\d_]+\)", "learn(1)", block), page, "exec"), names)
+    assert blocks and "cards home" in capsys.readouterr().out

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.test_docs import write_files
+from tests.test_docs import output, write_files
 
 ROOT = Path(__file__).parents[2]
 GAME = "my_games:Solitaire/TwoColors-v0"
@@ -26,18 +23,6 @@ def folder(tmp_path: Path) -> Path:
     for name, env in (("tiny", "busy-aces"), ("custom", GAME)):
         (tmp_path / f"{name}.yaml").write_text(f"{env}: {TINY}")
     return tmp_path
-
-
-def output(command: str, folder: Path) -> str:
-    """The stdout of a command line, in a folder that Python does not search for modules by itself."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    modules = os.pathsep.join(map(str, (ROOT, folder, ROOT / "examples")))
-    done = subprocess.run(
-        command, shell=True, cwd=folder, env=os.environ | {"PATH": path, "PYTHONPATH": modules},
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0 and done.stdout, f"{command}\n{done.stderr}"
-    return done.stdout
 
 
 @pytest.mark.parametrize(
@@ -60,7 +45,7 @@ def output(command: str, folder: Path) -> str:
     ],
 )
 def test_commands_take_a_custom_variant_by_its_module(command: str, folder: Path) -> None:
-    printed = output(f"python -m {command}", folder)
+    printed = output(f"python -m {command}", folder, folder)
     assert re.search(r"two-colors|Two ?Colors|^depth", printed), printed
 
 
@@ -85,10 +70,11 @@ COMMANDS = {
 @pytest.mark.parametrize("name", COMMANDS)
 def test_printed_commands_run_as_printed(name: str, folder: Path) -> None:
     *before, command = COMMANDS[name]
+    modules = (folder, ROOT / "examples")
     for line in before:
-        output(line, folder)
-    printed = output(f"{command} --quiet", folder).partition("next: ")[2]
+        output(line, folder, *modules)
+    printed = output(f"{command} --quiet", folder, *modules).partition("next: ")[2]
     commands = [line.strip() for line in printed.splitlines()]
     assert commands and all(line.startswith("python -m ") for line in commands)
     for line in commands:
-        output(line, folder)
+        output(line, folder, *modules)

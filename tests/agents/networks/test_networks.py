@@ -9,11 +9,15 @@ import pytest
 import torch as th
 from sb3_contrib import MaskablePPO
 
+from agents.config import make_config
+from agents.learners.factory import make_model
+from agents.learners.pqn import PQN
+from agents.learners.training_env import make_env
 from agents.networks import NETWORKS, MlpNetwork, MovesNetwork
 from agents.networks.sb3_policy import NetworkPolicy
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.move_features.columns import NUM_MOVE
-from solitaire_env.policies.linear import Linear
+from solitaire_env.policies.linear import Linear, weights_of
 from solitaire_env.sb3 import SolitaireVecEnv
 from tests.conftest import Refuses
 from tests.policies.model_folders import played, spec_of
@@ -112,3 +116,26 @@ def test_policy_uses_the_probabilities_of_its_network(kind: str) -> None:
     assert logs.isfinite().all() and actions.shape == (8,)
     optimized = [id(weights) for group in policy.optimizer.param_groups for weights in group["params"]]
     assert sorted(optimized) == sorted(map(id, policy.parameters()))
+
+
+@th.no_grad()
+def test_a_network_without_policy_weights_plays_no_moves() -> None:
+    network = MovesNetwork(spec_of("busy-aces"), (8,), 8, dig_out=1, rollout_lookahead=3)
+    observations = played(spec_of("busy-aces"), 10, 4).observations()
+    positions = network.read_features(observations, np.zeros((4, 0), dtype=np.int8)).positions
+    assert (positions[:, -2] == 0).all()
+
+
+@pytest.mark.parametrize("learner", ["ppo", "pqn"])
+def test_lookahead_follows_the_linear_policy_in_training(learner: str) -> None:
+    """Training does not change the weights of the linear policy, and the model stores them."""
+    sizes = {"hidden": [8], "width": 8, "rollout_lookahead": 3, "relaxed_reachability": 1}
+    given = {"num_envs": 8, "n_steps": 16, "batch_size": 32, **sizes}
+    config = make_config({"env": "forty-bandits", "learner": learner, **given}, "test")
+    env = make_env(config)
+    model = make_model(config, env)
+    weights = th.from_numpy(weights_of(spec_of("forty-bandits"))).float()
+    assert weights.abs().sum() > 0
+    model.learn(8 * 16)
+    kept = model.average.module if isinstance(model, PQN) else model.policy.network
+    assert isinstance(kept, MovesNetwork) and (kept.lookahead_weights == weights).all()
