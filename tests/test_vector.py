@@ -17,6 +17,7 @@ from solitaire_env.core.deals import RESERVED_DEALS
 from solitaire_env.core.position import position_faults
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.testing import check_state
+from solitaire_env.util.messages import shown
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.comparing import check_vector, expect_results
 from tests.conftest import Refuses
@@ -215,33 +216,6 @@ def test_reset_mask_resets_only_some_games() -> None:
     assert env.batch.steps.tolist() == [1, 0, 1]
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"deals": 3}, ("'deals'", "'deal', 'position', 'state', 'reset_mask'")),
-        ({"deal": 1, "position": ""}, ("'deal' and 'position'",)),
-        ({"deal": [1, 2]}, ("2 deals", "each of the 3 games")),
-        ({"deal": [1, 2, -3]}, ("-3", "0 to 2**63 - 1")),
-        ({"deal": [1, 2, "../../x"]}, ("'ms:N'",)),
-        ({"position": ["", "", ""]}, ("variant",)),
-        ({"position": ["", ""]}, ("2 positions", "each of the 3 games")),
-        ({"reset_mask": [True] * 3}, ("[True, True, True]", "a bool array of shape (3,)")),
-        ({"reset_mask": np.zeros(3, dtype=bool)}, ("not all False",)),
-    ],
-)
-def test_invalid_options_raise_an_error(options: Any, words: tuple[str, ...], refuses: Refuses) -> None:
-    """They are read before anything is dealt or seeded."""
-    env = started()
-    before = states(env)
-    refuses(lambda: env.reset(seed=5, options=options), *words)
-    assert states(env) == before
-
-
-@pytest.mark.parametrize("seed", [1.5, "ab", [1, 2], [1, 2, "x"], [[1], [2], [3]]])
-def test_invalid_seeds_raise_an_error(seed: Any, refuses: Refuses) -> None:
-    refuses(lambda: started().reset(seed=seed), "None, a whole number", "each of the 3 games")
-
-
 def options_of(start: str) -> dict[str, Any]:
     if start == "name":
         pytest.importorskip("pysol_cards")
@@ -282,23 +256,6 @@ def test_rows_may_start_in_different_ways(start: str, mode: AutoresetMode) -> No
 
 
 # ------------------------------------------------------------------------------------------ steps
-
-
-@pytest.mark.parametrize(
-    ("actions", "words"),
-    [
-        ([0, 0, -1], ("-1", "0..170")),
-        ([[0, 0, 0]], ("(1, 3)", "(3,) whole numbers")),
-        ([0.0, 0.0, 0.0], ("float64", "(3,) whole numbers")),
-        ([[0], [0, 1], 2], ("(3,) whole numbers",)),
-        (np.array([2**64 - 1, 0, 0], dtype=np.uint64), ("0..170",)),
-    ],
-)
-def test_invalid_actions_raise_an_error(actions: Any, words: tuple[str, ...], refuses: Refuses) -> None:
-    env = started()
-    texts = [env.position(row) for row in range(3)]
-    refuses(lambda: env.step(actions), *words)
-    assert [env.position(row) for row in range(3)] == texts
 
 
 def test_an_illegal_action_changes_no_game() -> None:
@@ -398,25 +355,6 @@ def test_a_numbered_deal_clears_the_name_of_a_deal(mode: AutoresetMode) -> None:
         assert info["deal"].min() >= 0 and [env.deal(row) for row in range(2)] == info["deal"].tolist()
 
 
-@pytest.mark.parametrize(
-    ("sources", "targets", "words"),
-    [
-        ([0, 1], [2, 2], ("row 2 occurs twice", "each row once")),
-        ([0], [1, 2], ("1 sources were given for 2 targets", "one each")),
-        ([3], [0], ("no game 3 for sources", "0..2")),
-        ([0.5], [1], ("sources have shape (1,) and type float64", "whole numbers")),
-    ],
-    ids=repr,
-)
-def test_invalid_copies_raise_an_error(
-    sources: Any, targets: Any, words: tuple[str, ...], refuses: Refuses
-) -> None:
-    env = started()
-    before = env.batch.state.rows.copy()
-    refuses(lambda: env.copy_rows(sources, targets), *words)
-    np.testing.assert_array_equal(env.batch.state.rows, before)
-
-
 def test_resampled_rows_are_those_of_single_environments() -> None:
     env, single = SolitaireVectorEnv("klondike", 6), SolitaireEnv("klondike")
     observations, info = env.reset(options={"deal": list(range(6))})
@@ -433,24 +371,54 @@ def test_resampled_rows_are_those_of_single_environments() -> None:
     assert check_state(env) == [] and len({env.position(row) for row in range(6)}) == 6
 
 
-@pytest.mark.parametrize(
-    ("rows", "seed", "words"),
-    [
-        ([2, 0, 2], 0, ("row 2 occurs twice in rows", "each row once")),
-        ([3], 0, ("no game 3 for rows", "0..2")),
-        ([-1], 0, ("no game -1 for rows", "0..2")),
-        ([0.5], 0, ("rows have shape (1,) and type float64", "whole numbers")),
-        ([0], -1, ("seed is -1", "from 0")),
-        ([0], None, ("seed is None", "from 0")),
-    ],
-    ids=repr,
-)
-def test_invalid_rows_and_seeds_to_resample_raise_an_error(
-    rows: Any, seed: Any, words: tuple[str, ...], refuses: Refuses
+# -------------------------------------------------------------------------------------- refusals
+
+REFUSED: list[tuple[str, tuple[Any, ...], dict[str, Any], tuple[str, ...]]] = [
+    ("reset", (), {"options": {"deals": 3}}, ("'deals'", "'deal', 'position', 'state', 'reset_mask'")),
+    ("reset", (), {"options": {"deal": 1, "position": ""}}, ("'deal' and 'position'",)),
+    ("reset", (), {"options": {"deal": [1, 2]}}, ("2 deals", "each of the 3 games")),
+    ("reset", (), {"options": {"deal": [1, 2, -3]}}, ("-3", "0 to 2**63 - 1")),
+    ("reset", (), {"options": {"deal": [1, 2, "../../x"]}}, ("'ms:N'",)),
+    ("reset", (), {"options": {"position": ["", "", ""]}}, ("variant",)),
+    ("reset", (), {"options": {"position": ["", ""]}}, ("2 positions", "each of the 3 games")),
+    (
+        "reset",
+        (),
+        {"options": {"reset_mask": [True] * 3}},
+        ("[True, True, True]", "a bool array of shape (3,)"),
+    ),
+    ("reset", (), {"options": {"reset_mask": np.zeros(3, dtype=bool)}}, ("not all False",)),
+    *(
+        ("reset", (), {"seed": seed}, ("None, a whole number", "each of the 3 games"))
+        for seed in (1.5, "ab", [1, 2], [1, 2, "x"], [[1], [2], [3]])
+    ),
+    ("step", ([0, 0, -1],), {}, ("-1", "0..170")),
+    ("step", ([[0, 0, 0]],), {}, ("(1, 3)", "(3,) whole numbers")),
+    ("step", ([0.0, 0.0, 0.0],), {}, ("float64", "(3,) whole numbers")),
+    ("step", ([[0], [0, 1], 2],), {}, ("(3,) whole numbers",)),
+    ("step", (np.array([2**64 - 1, 0, 0], dtype=np.uint64),), {}, ("0..170",)),
+    ("copy_rows", ([0, 1], [2, 2]), {}, ("row 2 occurs twice", "each row once")),
+    ("copy_rows", ([0], [1, 2]), {}, ("1 sources were given for 2 targets", "one each")),
+    ("copy_rows", ([3], [0]), {}, ("no game 3 for sources", "0..2")),
+    ("copy_rows", ([0.5], [1]), {}, ("sources have shape (1,) and type float64", "whole numbers")),
+    ("resample", ([2, 0, 2],), {}, ("row 2 occurs twice in rows", "each row once")),
+    ("resample", ([3],), {}, ("no game 3 for rows", "0..2")),
+    ("resample", ([-1],), {}, ("no game -1 for rows", "0..2")),
+    ("resample", ([0.5],), {}, ("rows have shape (1,) and type float64", "whole numbers")),
+    ("resample", ([0], -1), {}, ("seed is -1", "from 0")),
+    ("resample", ([0], None), {}, ("seed is None", "from 0")),
+]
+
+
+@pytest.mark.parametrize(("method", "arguments", "keywords", "words"), REFUSED, ids=shown)
+def test_invalid_arguments_raise_an_error(
+    method: str, arguments: Any, keywords: Any, words: tuple[str, ...], refuses: Refuses
 ) -> None:
+    """They are read before anything is dealt, seeded or moved."""
     env = started()
     before = states(env)
-    refuses(lambda: env.resample(rows, seed), *words)
+    seed = {"seed": 5} if "options" in keywords else {}
+    refuses(lambda: getattr(env, method)(*arguments, **seed, **keywords), *words)
     assert states(env) == before
 
 
@@ -458,10 +426,9 @@ def test_rows_before_reset_raise_an_error() -> None:
     """There are no games yet."""
     env = SolitaireVectorEnv("busy-aces", 2)
     saved = started().get_state(0)
-    for call in (env.deal, env.get_state, env.position, lambda row: env.set_state(row, saved)):
+    for method, *arguments in (
+        ("deal", 0), ("get_state", 0), ("position", 0), ("set_state", 0, saved), ("copy_rows", [0], [1]),
+        ("resample", [0]),
+    ):  # fmt: skip
         with pytest.raises(gym.error.ResetNeeded, match=r"reset\(\)"):
-            call(0)
-    with pytest.raises(gym.error.ResetNeeded, match=r"reset\(\)"):
-        env.copy_rows([0], [1])
-    with pytest.raises(gym.error.ResetNeeded, match=r"reset\(\)"):
-        env.resample([0])
+            getattr(env, method)(*arguments)
