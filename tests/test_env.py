@@ -172,25 +172,6 @@ def test_a_stuck_game_does_not_change(name: str) -> None:
         env.describe_action(0)
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"deals": 3}, ("'deals'", "'deal', 'position', 'state'")),
-        ({"deal": 3, "position": ""}, ("'deal' and 'position' cannot be combined",)),
-        ({"deal": -1}, ("-1", "0 to 2**63 - 1")),
-        ({"position": None}, ("NoneType", "position text")),
-        ({"position": "nonsense"}, ("'nonsense'", "'name: cards'")),
-        ("deal", ("str", "a dict or None")),
-    ],
-)
-def test_invalid_options_raise_an_error(options: Any, words: tuple[str, ...], refuses: Refuses) -> None:
-    env = SolitaireEnv("busy-aces")
-    env.reset(seed=0)
-    text = env.position()
-    refuses(lambda: env.reset(options=options), *words)
-    assert env.position() == text
-
-
 # ------------------------------------------------------------------------------------ on_invalid
 
 

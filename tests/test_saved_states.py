@@ -142,11 +142,17 @@ STATE = played("busy-aces", 1).get_state()
         ({"state": {**STATE, "row": STATE["row"][1:]}}, ("a list of",)),
         ({"state": STATE, "deal": 3}, ("'deal' and 'state' cannot be combined",)),
         ({"state": STATE, "position": ""}, ("'position' and 'state' cannot be combined",)),
+        ({"deals": 3}, ("'deals'", "'deal', 'position', 'state'")),
+        ({"deal": 3, "position": ""}, ("'deal' and 'position' cannot be combined",)),
+        ({"deal": -1}, ("-1", "0 to 2**63 - 1")),
+        ({"position": None}, ("NoneType", "position text")),
+        ({"position": "nonsense"}, ("'nonsense'", "'name: cards'")),
+        ("deal", ("str", "a dict or None")),
     ],
     ids=lambda value: repr(value)[-40:],
 )
-def test_damaged_states_are_refused_before_anything_changes(
-    options: dict[str, Any], words: tuple[str, ...], refuses: Refuses
+def test_invalid_options_and_damaged_states_are_refused_before_anything_changes(
+    options: Any, words: tuple[str, ...], refuses: Refuses
 ) -> None:
     env, envs = played("busy-aces", 0), SolitaireVectorEnv("busy-aces", 2)
     sb3 = SolitaireVecEnv("busy-aces", 2)
@@ -155,7 +161,7 @@ def test_damaged_states_are_refused_before_anything_changes(
     before = env.get_state(), envs.get_state(0), sb3.env_method("get_state")
     refuses(lambda: env.reset(seed=1, options=options), *words)
     refuses(lambda: envs.reset(seed=1, options=options), *words)
-    if len(options) == 1:
+    if [*options] == ["state"]:
         refuses(lambda: envs.reset(seed=1, options={"state": [STATE, options["state"]]}), *words)
     refuses(lambda: envs.reset(options={"state": [STATE] * 3}), "3 states", "each of the 2 games")
     sb3.set_options([{"state": STATE}, options])

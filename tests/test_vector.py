@@ -374,8 +374,6 @@ def test_resampled_rows_are_those_of_single_environments() -> None:
 # -------------------------------------------------------------------------------------- refusals
 
 REFUSED: list[tuple[str, tuple[Any, ...], dict[str, Any], tuple[str, ...]]] = [
-    ("reset", (), {"options": {"deals": 3}}, ("'deals'", "'deal', 'position', 'state', 'reset_mask'")),
-    ("reset", (), {"options": {"deal": 1, "position": ""}}, ("'deal' and 'position'",)),
     ("reset", (), {"options": {"deal": [1, 2]}}, ("2 deals", "each of the 3 games")),
     ("reset", (), {"options": {"deal": [1, 2, -3]}}, ("-3", "0 to 2**63 - 1")),
     ("reset", (), {"options": {"deal": [1, 2, "../../x"]}}, ("'ms:N'",)),

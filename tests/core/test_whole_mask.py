@@ -39,15 +39,10 @@ def play(variant: Variant, positions: int) -> None:
         batch.step(np.argmax(chances, axis=1), batch.everyone)
 
 
+@pytest.mark.parametrize("positions", [5 if COMPILED else 1, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ALL_GAMES)
-def test_the_mask_equals_its_specification_in_random_games(name: str) -> None:
-    play(ALL_GAMES[name], 5 if COMPILED else 1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ALL_GAMES)
-def test_the_mask_equals_its_specification_in_many_random_games(name: str) -> None:
-    play(ALL_GAMES[name], 100)
+def test_the_mask_equals_its_specification_in_random_games(name: str, positions: int) -> None:
+    play(ALL_GAMES[name], positions)
 
 
 @pytest.mark.parametrize("game", THE_FIVE)

@@ -73,14 +73,3 @@ def test_processes_of_trainings_share_no_deal() -> None:
             env.reset()
             found[seed, rank] = {*env.batch.deal_numbers.tolist()}
     assert share_none(found)
-
-
-def test_row_i_of_a_seed_is_the_first_row_of_that_seed_plus_i() -> None:
-    """The convention of Gymnasium holds for the environment itself."""
-    rows, one = make_env(config_of(0)), make_env(config_of(0), 1)
-    rows.seed(7)
-    rows.reset()
-    for row, deal in enumerate(rows.batch.deal_numbers.tolist()):
-        one.seed(7 + row)
-        one.reset()
-        assert one.batch.deal_numbers.tolist() == [deal]
