@@ -11,13 +11,12 @@ from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.loading import load_policy
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, has_safe_moves
-from solitaire_env.move_features.columns import FAMILY, MOVE, NUM_FAMILY, NUM_MOVE
+from solitaire_env.move_features.columns import FAMILY, MOVE, NUM_FAMILY
 from solitaire_env.move_features.reader import LegalMoves, MoveReader
 from solitaire_env.move_features.table import MoveTable
 from solitaire_env.notation import parse_action, parse_position
 from solitaire_env.variants import Variant, get_variant
 from tests.games import COMPILED, ONE_PER_RULE
-from tests.move_features.test_moves import hidden_cards
 
 
 def dealt(variant: Variant, size: int = 4) -> Batch:
@@ -66,44 +65,12 @@ def test_features_are_finite_and_ignore_hidden_cards(name: str) -> None:
         table = MoveTable(batch).read()
         np.testing.assert_array_equal(MoveTable(other).read(), table)
         seen = reader.read(batch.observations(), batch.state.mask)
-        assert seen.moves.shape[1] == len(reader.move_names) == NUM_MOVE + len(reader.position_names)
         assert np.isfinite(seen.moves).all() and np.isfinite(seen.positions).all()
-        going = batch.state.status[seen.games] == PLAYING
-        np.testing.assert_array_equal(
-            seen.moves[going, :NUM_MOVE], table[seen.games[going], seen.actions[going]]
-        )
         thoughtful = MoveReader(GameSpec(variant).view(information="thoughtful"), 1, 1, family=True)
         rows = batch.state.rows
         if variant.fill == "none":
             np.testing.assert_array_equal(thoughtful.read(rows, batch.state.mask).moves, seen.moves)
         for _ in range(12):
-            mask = batch.state.mask
-            batch.step((mask * random.random(mask.shape)).argmax(1), batch.everyone)
-
-
-@pytest.mark.parametrize("name", ONE_PER_RULE)
-def test_family_features_after_a_move_are_those_of_the_position_it_leads_to(name: str) -> None:
-    """Except for moves that turn up a hidden card."""
-    variant = get_variant(name)
-    reader = MoveReader(GameSpec(variant), dig_out=0, family=True)
-    batch, random = dealt(variant, 2), np.random.default_rng(1)
-    of_move = FAMILY.face_down
-    for _ in range(3):
-        going = np.flatnonzero(batch.state.status == PLAYING)
-        if len(going) == 0:
-            break
-        seen = reader.read(batch.observations()[going], batch.state.mask[going])
-        after = Batch(batch.spec, len(seen.games))
-        for k, game in enumerate(seen.games):
-            after.set_row(k, batch.state.rows[going[game]])
-        before = hidden_cards(after)
-        after.step(seen.actions, after.everyone)
-        known = hidden_cards(after) >= before
-        reached = reader.read_positions(after.observations())[known, -NUM_FAMILY:]
-        expected = seen.moves[known, -NUM_FAMILY:]
-        np.testing.assert_array_equal(expected[:, of_move:], reached[:, of_move:])
-        assert (reached[:, :of_move] == 0).all()
-        for _ in range(20):
             mask = batch.state.mask
             batch.step((mask * random.random(mask.shape)).argmax(1), batch.everyone)
 
