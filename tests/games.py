@@ -5,9 +5,13 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 
+from solitaire_env.core.batch import Batch
+from solitaire_env.core.deals import Deal
 from solitaire_env.core.library import MODE
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant, get_variant
 
 COMPILED = MODE != "python"
@@ -168,3 +172,10 @@ def _is_sampled(name: str) -> bool:
 
 SAMPLED = [pytest.param(name, marks=() if _is_sampled(name) else pytest.mark.slow) for name in ALL_GAMES]
 """The names of all games, for tests that take long: those outside of the sample are slow."""
+
+
+def dealt(variant: Variant, *deals: Deal) -> Batch:
+    """A game of each deal."""
+    batch = Batch(GameSpec(variant), len(deals))
+    batch.deal(np.arange(len(deals)), deals)
+    return batch

@@ -138,30 +138,6 @@ def test_deals_pass_through_gymnasium() -> None:
 # ---------------------------------------------------------------------------------------- the draws
 
 
-@MODES
-def test_every_deal_has_the_same_probability_in_every_row(mode: AutoresetMode) -> None:
-    """Of 64 rows and 101 resets; the limit of the chi-square statistic, 4 degrees, is passed 1 in 10,000."""
-    envs = many(64, mode)
-    drawn = [envs.reset(seed=5)[1]["deal"].tolist(), *(next_deals(envs) for _ in range(100))]
-    for deals in (drawn, np.array(drawn)[:, ::2].tolist(), drawn[::2]):
-        counts = Counter(deal for row in deals for deal in row)
-        assert counts.keys() == {*FEW}
-        expected = sum(counts.values()) / len(FEW)
-        assert sum((count - expected) ** 2 / expected for count in counts.values()) < 23.5
-
-
-def test_rows_draw_independently() -> None:
-    """Each pair of deals of two rows, and of two resets, is equally frequent: 24 degrees of freedom."""
-    envs = many(2)
-    drawn = np.array([envs.reset(seed=1)[1]["deal"], *(next_deals(envs) for _ in range(5000))])
-    first, second = drawn.T
-    for pairs in (drawn, np.stack((first[:-1], first[1:]), 1), np.stack((first[:-1], second[1:]), 1)):
-        counts = Counter(map(tuple, pairs.tolist()))
-        expected = len(pairs) / len(FEW) ** 2
-        assert len(counts) == len(FEW) ** 2
-        assert sum((count - expected) ** 2 / expected for count in counts.values()) < 62
-
-
 def test_a_long_range_is_drawn_from_everywhere() -> None:
     envs = many(4096, deals=range(FIRST, FIRST + 3_000_000))
     drawn = envs.reset(seed=0)[1]["deal"] - FIRST

@@ -117,32 +117,6 @@ def test_copied_rows_are_games_of_their_sources() -> None:
         np.testing.assert_array_equal(infos["action_mask"][row], info["action_mask"])
 
 
-def test_resampled_games_are_those_of_single_games() -> None:
-    """Also after copies, which have seen what their sources have."""
-    games = ["klondike", "freecell", "yukon", "klondike-draw-3"]
-    env, envs = SolitaireEnv(games), SolitaireVectorEnv(games, 8)
-    envs.reset(seed=0, options={"variant": [*games, *games], "deal": 5})
-    draw, redeal = map(envs.batch.parse_action, ("draw", "redeal"))
-    for _ in range(24):
-        envs.step([draw, *[redeal] * 7])  # a redeal is illegal, and changes nothing
-    observations, *_, infos = envs.step([redeal] * 8)
-    envs.copy_rows([0, 1, 2, 3], [4, 5, 6, 7])
-    before = [envs.get_state(row) for row in range(8)]
-    envs.resample([6, 4, 5, 7], seed=3)
-    for row, seed in ((4, 4), (5, 5), (6, 3), (7, 6)):
-        alone = SolitaireEnv(games[row - 4])
-        for single in (env, alone):
-            single.set_state(before[row])
-            world = single.resample(seed).get_state()
-            assert world == envs.get_state(row)
-        assert (world["row"] != before[row]["row"]) == (row != 5)
-        assert world["stock_seen"] == (row != 7)
-    assert envs.batch.position(4).stock == envs.batch.position(0).stock
-    assert [envs.get_state(row) for row in range(4)] == before[:4]
-    np.testing.assert_array_equal(envs.batch.observations()[4:], observations[:4])
-    np.testing.assert_array_equal(envs.action_masks()[4:], infos["action_mask"][:4])
-
-
 @pytest.mark.usefixtures("registered_games_removed")
 @pytest.mark.parametrize("name", [ONE_ACTION.name, *SOME])
 def test_actions_of_other_games_change_nothing_and_end_games_if_asked(name: str) -> None:

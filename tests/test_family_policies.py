@@ -16,13 +16,7 @@ from solitaire_env.move_features.reader import LegalMoves, MoveReader
 from solitaire_env.move_features.table import MoveTable
 from solitaire_env.notation import parse_action, parse_position
 from solitaire_env.variants import Variant, get_variant
-from tests.games import COMPILED, ONE_PER_RULE
-
-
-def dealt(variant: Variant, size: int = 4) -> Batch:
-    batch = Batch(GameSpec(variant), size)
-    batch.deal(np.arange(size), range(size))
-    return batch
+from tests.games import COMPILED, ONE_PER_RULE, dealt
 
 
 def shuffle_hidden(batch: Batch, random: np.random.Generator) -> Batch:
@@ -43,7 +37,7 @@ def shuffle_hidden(batch: Batch, random: np.random.Generator) -> Batch:
 @pytest.mark.parametrize("policy", ["random", "greedy", "linear"])
 def test_policies_play_legal_moves(name: str, policy: str) -> None:
     player = load_policy(policy, name)
-    batch = dealt(get_variant(name).with_rules(moves=player.moves))
+    batch = dealt(get_variant(name).with_rules(moves=player.moves), *range(4))
     for _ in range(60 if COMPILED else 15):
         going = np.flatnonzero(batch.state.status == PLAYING)
         chosen = np.zeros(batch.size, dtype=np.int64)
@@ -56,7 +50,7 @@ def test_policies_play_legal_moves(name: str, policy: str) -> None:
 def test_features_are_finite_and_ignore_hidden_cards(name: str) -> None:
     variant = get_variant(name)
     reader = MoveReader(GameSpec(variant), dig_out=1, relaxed_reachability=1, family=True)
-    batch, random = dealt(variant, 2), np.random.default_rng(0)
+    batch, random = dealt(variant, 0, 1), np.random.default_rng(0)
     for _ in range(3):
         other = shuffle_hidden(batch, random)
         for games in (batch, other):

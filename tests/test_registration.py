@@ -96,14 +96,10 @@ def test_a_registered_variant_can_be_made() -> None:
     assert SolitaireEnv("my-own").variant == get_variant("Mine") == env_variant(MY_ID) == MINE
     env = gym.make(MY_ID, build="any suit")
     assert env.unwrapped.variant == replace(MINE, build="any suit")  # type: ignore[attr-defined]
-    observation, _ = env.reset(options={"position": solitaire_env.notation.format_position(_position(MINE))})
+    plain = SolitaireEnv(MINE)
+    plain.reset(seed=0)
+    observation, _ = env.reset(options={"position": plain.position()})
     assert env.observation_space.contains(observation)
-
-
-def _position(variant: Variant) -> solitaire_env.notation.Position:
-    env = SolitaireEnv(variant)
-    observation, _ = env.reset(seed=0)
-    return env.decode_observation(observation)
 
 
 def test_conflicting_names_and_ids_raise_an_error(refuses: Refuses) -> None:

@@ -12,12 +12,11 @@ import pytest
 from solitaire_env import testing
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import STUCK
-from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.testing import check_state, check_variant
 from solitaire_env.variants import get_variant
 from solitaire_env.vector import SolitaireVectorEnv
-from tests.games import ALL_GAMES, COMPILED, OPTIONS, PUBLISHED, SAMPLED
+from tests.games import ALL_GAMES, COMPILED, OPTIONS, PUBLISHED, SAMPLED, dealt
 
 
 @pytest.mark.parametrize("name", SAMPLED)
@@ -27,13 +26,6 @@ def test_every_variant_passes(name: str) -> None:
 
 
 # ---------------------------------------------------------------------------------- check_state
-
-
-def dealt(name: str = "eights-down") -> Batch:
-    batch = Batch(GameSpec(get_variant(name)), 2)
-    batch.deal(np.arange(2), [0, 1])
-    assert check_state(batch) == []
-    return batch
 
 
 def other_card(batch: Batch) -> None:
@@ -57,7 +49,8 @@ def gap_in_pile(batch: Batch) -> None:
     ],
 )
 def test_faults_are_named(corrupt: Callable[[Batch], Any], fault: str) -> None:
-    batch = dealt()
+    batch = dealt(get_variant("eights-down"), 0, 1)
+    assert check_state(batch) == []
     corrupt(batch)
     faults = check_state(batch)
     assert any(text.startswith(f"game 1: {fault}") for text in faults), faults

@@ -355,20 +355,34 @@ def test_a_numbered_deal_clears_the_name_of_a_deal(mode: AutoresetMode) -> None:
         assert info["deal"].min() >= 0 and [env.deal(row) for row in range(2)] == info["deal"].tolist()
 
 
-def test_resampled_rows_are_those_of_single_environments() -> None:
-    env, single = SolitaireVectorEnv("klondike", 6), SolitaireEnv("klondike")
-    observations, info = env.reset(options={"deal": list(range(6))})
+@pytest.mark.parametrize("games", ["klondike", ["klondike", "freecell", "yukon", "klondike-draw-3"]])
+def test_resampled_rows_are_those_of_single_environments(games: Any) -> None:
+    """Also after copies, which have seen what their sources have."""
+    names = games if isinstance(games, list) else [games] * 4
+    env, single = SolitaireVectorEnv(games, 8), SolitaireEnv(games)
+    env.reset(seed=0, options={"deal": 5} | ({"variant": names * 2} if names is games else {}))
+    draw, redeal = map(env.batch.parse_action, ("draw", "redeal"))
+    for action in [draw] * 24 + [redeal]:
+        # In the other rows a redeal is illegal, and changes nothing.
+        observations, *_, info = env.step([action, *[redeal] * 7])
+    env.copy_rows([0, 1, 2, 3], [4, 5, 6, 7])
     before = states(env)
-    env.resample([4, 1, 3], seed=7)
-    for row, state in enumerate(before):
-        single.set_state(state)
-        expected = single if row not in (4, 1, 3) else single.resample(7 + [4, 1, 3].index(row))
-        assert env.get_state(row) == expected.get_state()
-    np.testing.assert_array_equal(env.batch.observations(), observations)
-    np.testing.assert_array_equal(env.action_masks(), info["action_mask"])
+    env.resample([6, 4, 5, 7], seed=3)
+    for row, seed in ((4, 4), (5, 5), (6, 3), (7, 6)):
+        name = names[row - 4]
+        for each in (single, SolitaireEnv(name)):
+            each.set_state(before[row])
+            world = each.resample(seed).get_state()
+            assert world == env.get_state(row)
+        assert (world["row"] != before[row]["row"]) == (name != "freecell")
+        assert world["stock_seen"] == (row == 4 or name in ("freecell", "yukon"))
+    assert env.batch.position(4).stock == env.batch.position(0).stock
+    assert states(env)[:4] == before[:4]
+    np.testing.assert_array_equal(env.batch.observations()[4:], observations[:4])
+    np.testing.assert_array_equal(env.action_masks()[4:], info["action_mask"][:4])
     env.resample([])
-    env.resample(range(6), seed=2**63 - 1)
-    assert check_state(env) == [] and len({env.position(row) for row in range(6)}) == 6
+    env.resample(range(8), seed=2**63 - 1)
+    assert len({env.position(row) for row in (*range(5), 6, 7)}) == 7
 
 
 # -------------------------------------------------------------------------------------- refusals

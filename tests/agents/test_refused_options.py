@@ -27,7 +27,7 @@ FILES = {
 EVALUATE = "--policy greedy --env busy-aces --deals 0:2"
 GREEDY = "eights-down/greedy"
 LINEAR = "eights-down --generations 2"
-MINE = "--policy tests.agents.commands.test_leaderboard:Mine"
+MINE = "--policy tests.play.policies:First"
 TUNE = "tiny.yaml --study study.log"
 
 Main = Callable[[list[str]], int]

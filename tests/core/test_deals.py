@@ -25,7 +25,7 @@ from solitaire_env.notation import format_position, parse_action
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
 from tests.family_positions import family_positions
-from tests.games import ALL_GAMES
+from tests.games import ALL_GAMES, dealt
 from tests.reference import ReferenceGame, ReferenceRules
 
 BITS_64 = 2**64 - 1
@@ -122,8 +122,7 @@ def test_biased_draws_are_rejected(cards: int, low: int) -> None:
 def test_cards_that_start_home_are_skipped_wherever_they_are(name: str) -> None:
     """Whether they come before the cards of the piles, the cells or the stock."""
     variant = ALL_GAMES[name]
-    batch = Batch(GameSpec(variant), 40)
-    batch.deal(np.arange(40), range(40))
+    batch = dealt(variant, *range(40))
     for deal in range(40):
         order = [card_name(code) for code in deal_order(variant, deal).tolist()]
         expected = ReferenceGame.deal_from(order, ReferenceRules.of(variant), variant.name)
@@ -149,8 +148,7 @@ def test_pysol_deals_equal_pysolfc() -> None:
         for position in positions:
             if position.step:
                 continue
-            batch = Batch(GameSpec(get_variant(name)), 1)
-            batch.deal(np.array([0]), [f"pysol:{position.deal}"])
+            batch = dealt(get_variant(name), f"pysol:{position.deal}")
             if "\nwaste: " in position.position:
                 batch.step(np.array([parse_action(get_variant(name), "draw")]), batch.everyone)
             got = format_position(batch.position(0)).splitlines()

@@ -19,21 +19,15 @@ from solitaire_env.core.rules.step import step_legal
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.notation import format_position, parse_action, parse_position
 from solitaire_env.testing import check_state
-from solitaire_env.variants import Variant, get_variant
-from tests.games import ALL_GAMES
+from solitaire_env.variants import get_variant
+from tests.games import ALL_GAMES, dealt
 from tests.positions import run
 
 # ------------------------------------------------------------------------------- steps and states
 
 
-def started(variant: Variant, size: int, deal: int = 0) -> Batch:
-    batch = Batch(GameSpec(variant), size)
-    batch.deal(np.arange(size), list(range(deal, deal + size)))
-    return batch
-
-
 def test_inactive_rows_do_not_change() -> None:
-    batch = started(get_variant("busy-aces"), 4)
+    batch = dealt(get_variant("busy-aces"), *range(4))
     before = batch.state.rows.copy()
     batch.events.advanced[:] = 1
     batch.step(np.zeros(4, dtype=np.int64), np.array([1, 0, 0, 1], dtype=np.int8))
@@ -45,7 +39,7 @@ def test_inactive_rows_do_not_change() -> None:
 @pytest.mark.parametrize("name", ["busy-aces", "klondike", "penguin"])
 def test_place_sets_a_game_to_a_position_row(name: str) -> None:
     """For compiled callers: all arrays are those of the game."""
-    batch = started(get_variant(name), 1, deal=5)
+    batch = dealt(get_variant(name), 5)
     state = make_state(batch.rules, 1)
     place(batch.rules, widened(state), 0, batch.state.rows[0].copy())
     for field, expected, got in zip(state._fields, batch.state, state, strict=True):
@@ -55,7 +49,7 @@ def test_place_sets_a_game_to_a_position_row(name: str) -> None:
 @pytest.mark.parametrize("name", ["busy-aces", "klondike", "penguin"])
 def test_a_legal_step_is_the_same_without_its_check(name: str) -> None:
     """For compiled callers that take actions from the mask; a finished game stays as it is."""
-    batch, rules = started(get_variant(name), 1, deal=5), make_rules(get_variant(name))
+    batch, rules = dealt(get_variant(name), 5), make_rules(get_variant(name))
     state, events = make_state(rules, 1), make_events(1)
     random = np.random.default_rng(0)
     place(rules, widened(state), 0, batch.state.rows[0].copy())
@@ -73,7 +67,7 @@ def test_a_legal_step_is_the_same_without_its_check(name: str) -> None:
 
 def test_stock_count_stops_at_127() -> None:
     """Eighty Thieves' stock of 128 does not fit an int8; the exact count follows from the cards seen."""
-    batch = started(get_variant("eighty-thieves"), 1)
+    batch = dealt(get_variant("eighty-thieves"), 0)
     counts = []
     for left in (128, 127, 126):
         counts.append(int(batch.state.rows[0, batch.rules.row_stock_count]))
@@ -85,7 +79,7 @@ def test_stock_count_stops_at_127() -> None:
 
 def test_a_waste_of_128_cards_is_counted() -> None:
     """The whole stock on the waste does not fit an int8 either."""
-    batch = started(get_variant("eighty-thieves"), 1)
+    batch = dealt(get_variant("eighty-thieves"), 0)
     cards = batch.position(0).stock[::-1]
     for _ in cards:
         batch.step(np.array([0]), batch.everyone)

@@ -11,20 +11,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solitaire_env.core import Batch, GameSpec, library, make_rules
+from solitaire_env.core import library, make_rules
 from solitaire_env.core.rules.derive import derive_rows
 from solitaire_env.core.rules.moves import decode_action
 from solitaire_env.core.rules.state import State
 from solitaire_env.variants import get_variant
 from tests.conftest import Refuses
+from tests.games import dealt
 
 ROOT = Path(__file__).parents[2]
 RULES = make_rules(get_variant("busy-aces"))
 
 
 def two_games() -> tuple[State, np.ndarray]:
-    batch = Batch(GameSpec(get_variant("busy-aces")), 2)
-    batch.deal(np.arange(2), [0, 1])
+    batch = dealt(get_variant("busy-aces"), 0, 1)
     return batch.state, np.arange(2)
 
 

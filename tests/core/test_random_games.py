@@ -22,7 +22,7 @@ from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.notation import action_text, format_position, parse_action
 from solitaire_env.variants import Variant
 from tests.comparing import expect
-from tests.games import ALL_GAMES, COMPILED, SAMPLED
+from tests.games import ALL_GAMES, COMPILED, SAMPLED, dealt
 from tests.reference import ReferenceGame, ReferenceRules
 
 TAIL = 30
@@ -100,8 +100,7 @@ def test_random_games_are_the_same(name: str) -> None:
 def check_that_only_legal_actions_are_played(variant: Variant, deal: int, moves: int) -> None:
     """In the positions of a random game, with masks that say the opposite or nothing."""
     rng = np.random.default_rng(deal)
-    game = Batch(GameSpec(variant), 1)
-    game.deal(np.array([0]), [deal])
+    game = dealt(variant, deal)
     for _ in range(moves):
         legal = np.flatnonzero(game.state.mask[0])
         if game.state.status[0]:

@@ -1,15 +1,14 @@
-"""The reference implementation by itself: its deals and supermoves."""
+"""The reference implementation by itself: its supermoves. PySolFC and the engine have the same deals."""
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from tests.positions import cells, fill, run, spaces
-from tests.reference import GAMES, ReferenceGame, ReferenceRules
+from tests.reference import GAMES, ReferenceGame
 
 EIGHTS, THIEVES = GAMES["eights-down"], GAMES["forty-thieves"]
 
@@ -73,42 +72,3 @@ def test_a_supermove_is_legal_if_and_only_if_single_moves_reach_its_position(
             break
         start.play(action)
         assert start.text() == carried.text()
-
-
-def small(cells: int = 0, cells_filled: int = 0, **rules: Any) -> ReferenceRules:
-    return ReferenceRules(1, (2, 3), cells, cells_filled, "same suit", "any", "one card", ranks=3, **rules)
-
-
-@pytest.mark.parametrize(
-    ("rules", "order", "text"),
-    [
-        (
-            small(3, 2),
-            "2C AH 3C 2D AS 3D AC 2H 3H AD 2S 3S",
-            "stock: 3S 2S AD 3H 2H|waste:|foundations: C 0 D 0 H 0 S 0|cells: 3D AC --|"
-            "t1: 2C 3C|t2: AH 2D AS",
-        ),
-        (
-            small(aces_home=True, face_down=2, passes=3),
-            "2C AH 3C 2D AS 3D AC 2H 3H AD 2S 3S",
-            "stock: 3S 2S 3H|waste:|redeals: 2|foundations: C 1 D 1 H 1 S 1|t1: (2C) 2D|t2: (3C) (3D) 2H",
-        ),
-        (
-            small(base="dealt", face_down=(1, 0), passes=0),
-            "2C AH 3C 2D AS 3D AC 2H 3H AD 2S 3S",
-            "stock: 3S AD 3H AC|waste:|redeals: -|foundations: C 0 D 1 H 1 S 1|base: 2|"
-            "t1: (2C) 3C|t2: AH AS 3D",
-        ),
-        (
-            small(base=2, aces_home=True, face_down="rows 2, 3"),
-            "2C AH 3C 2D AS 3D AC 2H 3H AD 2S 3S",
-            "stock: 3S AD 3H|waste:|foundations: C 1 D 1 H 1 S 1|t1: AH AS|t2: 3C (3D) AC",
-        ),
-    ],
-)
-def test_the_deal_follows_the_rules(rules: ReferenceRules, order: str, text: str) -> None:
-    """Row by row until each pile has its cards, then to the cells; the next card of the stock is last. Cards
-    that start at home are removed wherever they are; the last card of a pile is face up.
-    """
-    dealt = ReferenceGame.deal_from(order.split(), rules, "small")
-    assert dealt.text() == f"variant: small|{text}".replace("|", "\n")

@@ -14,15 +14,13 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING, STUCK, WON, make_rules
 from solitaire_env.core.perft import successors
-from solitaire_env.core.spec import GameSpec
 from solitaire_env.notation import action_text, format_position, position_from_row
 from solitaire_env.variants import Variant
 from tests.counts import deal as reference_deal
 from tests.counts import made
-from tests.games import COMPILED, FURTHER, MIXES
+from tests.games import COMPILED, FURTHER, MIXES, dealt
 
 SHAPES = (
     Variant("three-ranks", "Three Ranks", decks=1, tableau=(3, 3, 3), ranks=3),
@@ -60,8 +58,7 @@ Space = dict[str, View]
 def can_be_compared(variant: Variant, deal: int) -> bool:
     """Whether at most MOST positions can be reached from a deal."""
     rules = make_rules(variant)
-    batch = Batch(GameSpec(variant), 1)
-    batch.deal(np.array([0]), [deal])
+    batch = dealt(variant, deal)
     seen = {batch.state.rows[0].tobytes()}
     level = batch.state.rows
     while len(level) and len(seen) <= MOST:
@@ -80,8 +77,7 @@ def explore_engine(variant: Variant, deal: int) -> Space:
     def text(row: bytes) -> str:
         return format_position(position_from_row(variant, np.frombuffer(row, dtype=np.int8)))
 
-    batch = Batch(GameSpec(variant), 1)
-    batch.deal(np.array([0]), [deal])
+    batch = dealt(variant, deal)
     found: Space = {}
     level = {text(batch.state.rows[0].tobytes()): batch.state.rows[0].copy()}
     depth = 0

@@ -18,7 +18,7 @@ from solitaire_env.policies.drawing import draw
 from solitaire_env.variants import get_variant
 from tests.comparing import check_supermoves
 from tests.conftest import Refuses
-from tests.games import COMPILED, FURTHER
+from tests.games import COMPILED, FURTHER, dealt
 from tests.reference import builds
 
 
@@ -89,8 +89,7 @@ def test_a_card_that_worries_back_is_one_move(refuses: Refuses) -> None:
     action = worries + int(batch.state.mask[0, worries:].argmax())
     strict = action_layout(supermoves.strict_variant(batch.variant))
     assert [strict.text(single) for single in batch.expand(0, action)] == [batch.spec.actions.text(action)]
-    sequences = Batch(GameSpec(FURTHER["small-klondike"]), 1)
-    sequences.deal(np.array([0]), [0])
+    sequences = dealt(FURTHER["small-klondike"], 0)
     refuses(lambda: sequences.expand(0, 0), "small-klondike", "only supermoves")
 
 

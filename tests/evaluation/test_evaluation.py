@@ -437,13 +437,7 @@ def test_an_illegal_action_raises_an_error(moves: str | None) -> None:
         (lambda: evaluate(Whim(), BUSY_ACES, [1], build="up"), ["'up'", "same suit"]),
         (lambda: evaluate(Whim, BUSY_ACES, [1]), ["is a class", "an SB3 model or a function"]),
         (lambda: evaluate(7, BUSY_ACES, [1]), ["is a int", "a Policy, a name"]),
-        *(
-            (
-                lambda limit=limit: evaluate(Whim(), BUSY_ACES, [1], max_episode_steps=limit),
-                ["max_episode_steps is", "a whole number from 1"],
-            )
-            for limit in (0, 1.5, True)
-        ),
+        (lambda: evaluate(Whim(), BUSY_ACES, [1], max_episode_steps=0), ["steps is 0", "number from 1"]),
     ],
 )
 def test_invalid_arguments_raise_an_error(call: Any, words: list[str], refuses: Refuses) -> None:

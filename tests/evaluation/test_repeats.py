@@ -8,13 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import PLAYING
-from solitaire_env.core.spec import GameSpec
 from solitaire_env.evaluation import repeats
 from solitaire_env.evaluation.repeats import Repeats
 from solitaire_env.policies.drawing import draw
-from tests.games import ONE_PER_RULE
+from tests.games import ONE_PER_RULE, dealt
 
 Array = npt.NDArray[Any]
 
@@ -26,8 +24,7 @@ def test_repetitions_are_counted_in_games_of_any_length(
     """Random games, which move back and forth; the initial capacity is three positions."""
     monkeypatch.setattr(repeats, "FIRST_CAPACITY", 3)
     size, random = 6, np.random.default_rng(0)
-    batch = Batch(GameSpec(variant), size)
-    batch.deal(np.arange(size), list(range(size)))
+    batch = dealt(variant, *range(size))
     positions: list[list[bytes]] = [[] for _ in range(size)]
     seen = Repeats(batch.rules, size)
     for step in range(80):

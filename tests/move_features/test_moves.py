@@ -18,7 +18,7 @@ from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.notation import action_text, parse_action, parse_position
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
-from tests.games import ALL_GAMES, COMPILED, ODD, ONE_PER_RULE, OPTIONS, SHORT
+from tests.games import ALL_GAMES, COMPILED, ODD, ONE_PER_RULE, OPTIONS, SHORT, dealt
 from tests.positions import fill
 from tests.reference import GAMES as REFERENCE
 
@@ -28,11 +28,9 @@ GAMES = ONE_PER_RULE | ODD | (OPTIONS if COMPILED else {})
 IN_SUIT = {name: variant for name, variant in SHORT.items() if variant.build == "same suit"}
 
 
-def played(variant: Variant, steps: int, size: int = 40 if COMPILED else 4, seed: int = 0) -> Batch:
+def played(variant: Variant, steps: int, size: int = 40 if COMPILED else 4) -> Batch:
     """Games after some random moves; finished ones are left out of the mask."""
-    batch = Batch(GameSpec(variant), size)
-    batch.deal(np.arange(size), range(seed, seed + size))
-    random = np.random.default_rng(seed)
+    batch, random = dealt(variant, *range(size)), np.random.default_rng(0)
     for _ in range(steps):
         mask = batch.state.mask
         batch.step((mask * (1 - random.random(mask.shape))).argmax(1), batch.everyone)

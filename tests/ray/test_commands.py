@@ -71,7 +71,7 @@ def test_solver_results_are_the_same(two_nodes: Cluster, tmp_path: Path) -> None
     assert together.read_bytes() == before, "nothing is solved again"
 
 
-def test_an_error_of_a_worker_is_one_line() -> None:
+def test_a_wrong_address_is_one_error_line() -> None:
     driver = start(*GREEDY, "--ray", "127.0.0.1:1")
     out, err = driver.communicate(timeout=60)
     assert driver.returncode == 2 and out == ""

@@ -118,17 +118,9 @@ def test_record_video_writes_a_video(tmp_path: Path) -> None:
     assert imageio.get_reader(file).count_frames() == 6
 
 
-# -------------------------------------------------------------------------------------- many games
-
-
-def vector(mode: str | None, **arguments: Any) -> SolitaireVectorEnv:
-    env = SolitaireVectorEnv("busy-aces", 3, render_mode=mode, **arguments)
-    env.reset(options={"deal": [7, 8, 9]})
-    return env
-
-
 def test_pictures_of_many_games_equal_single_pictures() -> None:
-    env = vector("rgb_array", render_size=(200, 150))
+    env = SolitaireVectorEnv("busy-aces", 3, render_mode="rgb_array", render_size=(200, 150))
+    env.reset(options={"deal": [7, 8, 9]})
     singles = [SolitaireEnv("busy-aces", render_mode="rgb_array", render_size=(200, 150)) for _ in range(3)]
     for deal, single in enumerate(singles, 7):
         single.reset(options={"deal": deal})

@@ -19,6 +19,7 @@ from solitaire_env.search.collapsed import Collapsed, collapses
 from solitaire_env.search.exhaustive import EXHAUSTED, FOUND, FULL
 from solitaire_env.search.solver import Solver
 from solitaire_env.variants import VARIANTS, Variant, get_variant
+from tests.games import dealt
 from tests.oracles.search import search
 
 
@@ -98,8 +99,7 @@ def test_lack_of_room_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collapsed, "MAX_DEPTH", 10)
     klondike = get_variant("klondike")
     ours = Collapsed(klondike, 1)
-    batch = Batch(GameSpec(klondike), 1)
-    batch.deal(np.array([0]), [1])
+    batch = dealt(klondike, 1)
     assert ours.begin(batch.state.rows[0])
     assert ours.explore(10**6)[0] == FULL
     solution = Solver(klondike, megabytes=1).solve_deal(1, seconds=1, positions=1000)

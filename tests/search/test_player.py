@@ -30,6 +30,7 @@ from solitaire_env.search.player import MAX_IDLE, Searcher
 from solitaire_env.search.stocks import draw_stocks, unseen, write_games
 from solitaire_env.variants import get_variant
 from tests.conftest import Refuses
+from tests.games import dealt
 
 Array = npt.NDArray[Any]
 
@@ -92,8 +93,7 @@ def test_sampled_stock_orders_are_uniform() -> None:
 @pytest.mark.parametrize("name", ["klondike", "yukon", "zebra", "emperor", "little-forty"])
 def test_hidden_cards_are_sampled_together(name: str) -> None:
     variant = get_variant(name)
-    batch = Batch(GameSpec(variant), 1)
-    batch.deal(np.zeros(1, dtype=np.int64), [1])
+    batch = dealt(variant, 1)
     rules, row, observation = batch.rules, batch.state.rows[0].copy(), batch.observations()[0].copy()
     down = row[: rules.row_cells] >= DOWN
     cards = np.concatenate((row[: rules.row_cells][down] & ~DOWN, row[rules.row_stock :]))
@@ -113,8 +113,7 @@ def test_hidden_cards_are_sampled_together(name: str) -> None:
 @pytest.mark.parametrize("name", ["klondike", "little-forty"])
 def test_stock_is_remembered_after_a_redeal(name: str) -> None:
     variant = get_variant(name)
-    batch = Batch(GameSpec(variant), 1)
-    batch.deal(np.zeros(1, dtype=np.int64), [3])
+    batch = dealt(variant, 3)
     rules, random = batch.rules, np.random.default_rng(3)
     games = Batch(GameSpec(variant), 3)
     order = None
@@ -176,8 +175,7 @@ def test_idle_games_are_not_searched() -> None:
 
 def test_search_avoids_past_positions() -> None:
     player = searcher("forty-thieves", simulations=4)
-    batch = Batch(GameSpec(player.variant), 1)
-    batch.deal(np.array([0]), [3])
+    batch = dealt(player.variant, 3)
     seen = set()
     random = np.random.default_rng(0)
     for _ in range(60):
@@ -198,8 +196,7 @@ def test_a_time_limit_of_a_move_is_accepted() -> None:
 def test_memory_of_old_games_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("solitaire_env.search.policy.MAX_GAMES", 2)
     player = searcher("busy-aces", simulations=2)
-    batch = Batch(GameSpec(player.variant), 1)
-    batch.deal(np.array([0]), [3])
+    batch = dealt(player.variant, 3)
     for game in range(-9, -4):
         player(batch.observations(), batch.state.mask, games=np.array([game]))
     assert len(player.games) <= 3
@@ -215,8 +212,7 @@ def untrained(name: str) -> Searcher:
 
 def test_search_forgets_the_stock_of_an_ended_game() -> None:
     searcher = untrained("klondike")
-    batch = Batch(GameSpec(searcher.variant), 1)
-    batch.deal(np.zeros(1, dtype=np.int64), [2])
+    batch = dealt(searcher.variant, 2)
     game = np.zeros(1, dtype=np.int64)
     while searcher.games.get(0) is None or searcher.games[0].order is None:
         searcher(batch.observations(), batch.state.mask, uniforms=np.zeros(1), games=game)

@@ -37,7 +37,7 @@ from solitaire_env.solving import load_solver
 from solitaire_env.splits import SPLITS, split_deals, winnable_games
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
-from tests.games import ALL_GAMES, FURTHER, MIXES, SAMPLED, SHORT
+from tests.games import ALL_GAMES, FURTHER, MIXES, SAMPLED, SHORT, dealt
 from tests.move_features.test_moves import played
 from tests.oracles.fc_solve import read_impossible
 from tests.oracles.search import search
@@ -124,8 +124,7 @@ def test_lines_in_published_games_are_legal(name: str) -> None:
 
 def visited(variant: Variant, start: int | str, line: tuple[int, ...]) -> tuple[list[Array], Batch]:
     """The position rows of a line, and the batch after it."""
-    batch = Batch(GameSpec(variant), 1)
-    batch.deal(np.array([0]), [start])
+    batch = dealt(variant, start)
     rows = [batch.state.rows[0].copy()]
     for action in line:
         batch.play(np.array([0]), np.array([action]))
@@ -160,8 +159,7 @@ def test_shortened_lines_win_without_their_detours(variant: Variant, detours: in
     ours = Solver(variant, megabytes=50)
     shorter = tried = 0
     for deal in range(12):
-        batch = Batch(GameSpec(variant), 1)
-        batch.deal(np.array([0]), [deal])
+        batch = dealt(variant, deal)
         start, wandered = batch.state.rows[0].copy(), []
         while len(wandered) < 12 and (legal := np.flatnonzero(batch.state.mask[0])).size:
             wandered.append(int(random.choice(legal)))
@@ -259,8 +257,7 @@ def test_lines_of_beam_search_are_legal(game: str) -> None:
     player = shipped(game)
     variant = get_variant(game).with_rules(moves=player.moves)
     beam = Beam(variant, 50, weights_for(variant.name, stock=variant.stock > 0))
-    batch = Batch(GameSpec(variant), 1)
-    batch.deal(np.array([0]), [0])
+    batch = dealt(variant, 0)
     cards = batch.state.rows[0].copy()
     for found in beams_of(variant, PositionValues(variant, player), cards, 4):
         assert played_out(variant, cards, found, 0) == found.home > 10

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from agents.commands.fit_linear import main, play_sets
-from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.evaluation import Runner
 from solitaire_env.move_features.columns import MOVE_NAMES
@@ -19,6 +18,7 @@ from solitaire_env.policies.linear import WEIGHTS, Linear, load_linear
 from solitaire_env.registration import step_limit
 from solitaire_env.variants import VARIANTS, get_variant
 from tests.conftest import Refuses
+from tests.games import dealt
 
 NAMES = list(json.loads(WEIGHTS.read_text()))
 """The games that weights were found for."""
@@ -32,8 +32,7 @@ def shipped(name: str) -> Linear:
 def test_linear_plays_the_move_with_the_highest_sum(name: str) -> None:
     policy = shipped(name)
     variant = get_variant(name).with_rules(moves=policy.moves)
-    batch = Batch(GameSpec(variant), 30)
-    batch.deal(np.arange(30), range(30))
+    batch = dealt(variant, *range(30))
     reader = MoveReader(GameSpec(variant))
     for _ in range(40):
         observations, masks = batch.observations(), batch.state.mask
@@ -49,8 +48,7 @@ def test_linear_plays_the_move_with_the_highest_sum(name: str) -> None:
 
 def test_linear_plays_the_first_of_equal_moves() -> None:
     spec = GameSpec(get_variant("busy-aces"))
-    batch = Batch(GameSpec(get_variant("busy-aces")), 10)
-    batch.deal(np.arange(10), range(10))
+    batch = dealt(get_variant("busy-aces"), *range(10))
     actions = Linear(spec, np.zeros(len(MOVE_NAMES)))(batch.observations(), batch.state.mask)
     assert (actions == batch.state.mask.argmax(1)).all()
 

@@ -21,20 +21,8 @@ from solitaire_env.variants import VARIANTS
 from tests.conftest import Refuses
 from tests.games import THE_FIVE
 
-MINE = ("mine", "--policy", "tests.agents.commands.test_leaderboard:Mine")
+MINE = ("mine", "--policy", "tests.play.policies:First")
 MADE = ("--made", "the first legal move")
-
-
-class Mine:
-    """The first legal action."""
-
-    deterministic = True
-
-    def __init__(self, spec: Any) -> None:
-        pass
-
-    def __call__(self, observations: Any, masks: Any) -> Any:
-        return masks.argmax(1)
 
 
 @pytest.fixture(scope="module")

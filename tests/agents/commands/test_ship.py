@@ -17,14 +17,9 @@ from agents.results import stored as results
 from agents.results.stored import read_leaderboard, weights_hash
 from agents.runs.config_files import load_config
 from agents.runs.folders import history_of
-from tests.agents.test_train import SHORT_GAMES
+from tests.agents.test_train import VALUES
 
-TINY: dict[str, Any] = {
-    "moves": "supermove", "init_linear_temperature": 0.5, "minutes": None, "total_steps": 512,
-    "hidden": [8, 4], "selection_deals": None,
-    "width": 8, "num_envs": 8, "n_steps": 32, "batch_size": 64, "threads": 1, "stall_limit": 10,
-    "eval_deals": SHORT_GAMES,
-}  # fmt: skip
+TINY = VALUES | {"init_linear_temperature": 0.5, "total_steps": 512, "hidden": [8, 4]}
 
 
 @pytest.fixture(scope="module")

@@ -13,16 +13,14 @@ from agents.learners import training
 from agents.learners.factory import make_model
 from agents.learners.process_group import ProcessGroup
 from agents.learners.training_env import make_env
+from tests.agents.test_train import VALUES
 
 SEEDS = range(5)
-VALUES: dict[str, Any] = {
-    "env": "eights-down", "minutes": None, "total_steps": 600, "width": 8, "num_envs": 16, "n_steps": 8,
-    "batch_size": 64, "threads": 1, "stall_limit": 4, "selection_deals": None,
-}  # fmt: skip
+SMALL = VALUES | {"env": "eights-down", "total_steps": 600, "num_envs": 16, "n_steps": 8, "stall_limit": 4}
 
 
 def config_of(seed: int, **values: Any) -> TrainConfig:
-    return make_config({**VALUES, **values, "seed": seed}, "test")
+    return make_config({**SMALL, **values, "seed": seed}, "test")
 
 
 def deals_of(config: TrainConfig, run: Path, *, resume: bool = False) -> set[int]:
@@ -45,22 +43,15 @@ def share_none(found: dict[Any, set[int]]) -> bool:
 @pytest.mark.parametrize(
     "learner", ["maskable-ppo", *(pytest.param(name, marks=pytest.mark.slow) for name in ("ppo", "pqn"))]
 )
-def test_trainings_with_other_seeds_share_no_deal(learner: str, tmp_path: Path) -> None:
-    found = {seed: deals_of(config_of(seed, learner=learner), tmp_path / f"run-{seed}") for seed in SEEDS}
-    assert share_none(found)
-    again = deals_of(config_of(0, learner=learner), tmp_path / "again")
-    assert again & found[0], "the same seed has the same deals"
-
-
-def test_a_resumed_training_shares_no_deal_with_its_start_or_other_seeds(tmp_path: Path) -> None:
+def test_trainings_with_other_seeds_and_resumed_ones_share_no_deal(learner: str, tmp_path: Path) -> None:
     found = {}
     for seed in SEEDS:
-        run = tmp_path / f"run-{seed}"
-        found[seed, "start"] = deals_of(config_of(seed, learner="maskable-ppo"), run)
-        found[seed, "resumed"] = deals_of(
-            config_of(seed, learner="maskable-ppo", total_steps=1_200), run, resume=True
-        )
+        start, more = (config_of(seed, learner=learner, total_steps=steps) for steps in (600, 1_200))
+        found[seed, "start"] = deals_of(start, tmp_path / f"run-{seed}")
+        found[seed, "resumed"] = deals_of(more, tmp_path / f"run-{seed}", resume=True)
     assert share_none(found)
+    again = deals_of(config_of(0, learner=learner), tmp_path / "again")
+    assert again & found[0, "start"], "the same seed has the same deals"
 
 
 def test_processes_of_trainings_share_no_deal() -> None:

@@ -11,11 +11,10 @@ import torch as th
 from agents.networks import NETWORKS, MlpNetwork, MovesNetwork
 from agents.networks import feature_cache as cache_module
 from agents.networks.feature_cache import FeatureCache, ObservationCache
-from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.variants import get_variant
 from tests.agents.networks.test_custom import OfMoves
-from tests.games import THE_FIVE
+from tests.games import THE_FIVE, dealt
 
 NAMES = [*THE_FIVE, "yukon", "penguin", "zebra"]
 
@@ -23,8 +22,7 @@ NAMES = [*THE_FIVE, "yukon", "penguin", "zebra"]
 def played(name: str, games: int = 12, steps: int = 10) -> list[tuple[Any, Any]]:
     """Observations and masks of games, a pair for each step."""
     variant = get_variant(name)
-    batch = Batch(GameSpec(variant), games)
-    batch.deal(np.arange(games), range(games))
+    batch = dealt(variant, *range(games))
     random = np.random.default_rng(0)
     seen = []
     for _ in range(steps):
