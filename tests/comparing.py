@@ -1,7 +1,5 @@
 """Comparisons: of the native vector environment with Gymnasium's own, and of supermoves with single moves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """Fixtures of all tests."""
 
-from __future__ import annotations
-
 import os
 import traceback
 from collections.abc import Callable, Iterator

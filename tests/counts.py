@@ -5,8 +5,6 @@ engine with them. At each depth every position is visited once, with the number 
 legal actions do not depend on the line.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 from collections.abc import Iterator
@@ -69,7 +67,7 @@ class Start:
         return "\n".join([f"id {self.id}", *where, *counts])
 
     @classmethod
-    def from_text(cls, text: str) -> Start:
+    def from_text(cls, text: str) -> "Start":
         """The inverse of :meth:`text`."""
         fields = {}
         position = []

@@ -1,7 +1,5 @@
 """Damaged input for everything that reads texts and files: it is refused in a sentence, or read as valid."""
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path

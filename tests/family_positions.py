@@ -1,7 +1,5 @@
 """Positions of the published games with the legal moves of PySolFC, see ``tests/oracles/family``."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from functools import cache

@@ -1,7 +1,5 @@
 """The variants that the tests play: the published games, their options, and short packs with mixed rules."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

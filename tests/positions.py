@@ -18,8 +18,6 @@ hand, never by a program. The first line of a block is its title, which names th
 Lines that begin with ``#`` are comments.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import dataclass, replace

@@ -8,8 +8,6 @@ rules, the texts or the observations change intentionally, record all again, and
     python -m tests.recorded zebra    # prints a game, to compare it with that of an earlier commit
 """
 
-from __future__ import annotations
-
 import random
 import re
 import sys

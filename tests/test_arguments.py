@@ -1,7 +1,5 @@
 """Public functions refuse what they do not take, with a sentence that says what is allowed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

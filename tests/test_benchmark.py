@@ -1,7 +1,5 @@
 """The benchmark: splits, references, winnable deals and scores."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

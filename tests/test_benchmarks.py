@@ -1,7 +1,5 @@
 """The benchmarks with tiny settings, without other libraries: their tables and their errors."""
 
-from __future__ import annotations
-
 import re
 import sys
 

@@ -1,7 +1,5 @@
 """Deals in text; environments draw from the deals that their argument ``deals`` names, and from no others."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections import Counter

@@ -1,7 +1,5 @@
 """``.ci/run`` installs system packages in CI, or where nobody sits at a terminal."""
 
-from __future__ import annotations
-
 import os
 import pty
 import shutil

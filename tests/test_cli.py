@@ -1,7 +1,5 @@
 """The command line and the text board: every command, and its errors."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys

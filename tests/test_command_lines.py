@@ -1,7 +1,5 @@
 """All commands, also those of ``agents``, with standard streams that are closed, full or of any encoding."""
 
-from __future__ import annotations
-
 import io
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The documentation: the index of games is up to date, examples print what they show, links work."""
 
-from __future__ import annotations
-
 import doctest
 import os
 import re

@@ -1,7 +1,5 @@
 """The single environment."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The environment of many games."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Policies and move features in all published games: what they see, and the effect of further rules."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

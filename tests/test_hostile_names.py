@@ -1,7 +1,5 @@
 """Names that come from data import no module: the promise of SECURITY.md, for all data that is read."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sys

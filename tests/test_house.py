@@ -1,7 +1,5 @@
 """Rules of the code that no import contract can express: names, lengths, folders."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

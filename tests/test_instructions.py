@@ -1,7 +1,5 @@
 """The check of instruction counts: its input and output. Counting needs valgrind: ``make instructions``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Positions and actions as text, and the errors for wrong texts."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace

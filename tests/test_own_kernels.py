@@ -1,7 +1,5 @@
 """Kernels that are compiled for one game do what the general ones do."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 import numpy as np

@@ -1,7 +1,5 @@
 """PyInstaller's hook: frozen programs get all files of the package and the modules that Gymnasium imports."""
 
-from __future__ import annotations
-
 import re
 import runpy
 from importlib import import_module

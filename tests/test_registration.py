@@ -1,7 +1,5 @@
 """Ids of games: with gym.make and gym.make_vec, in this process and in others, and of custom variants."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Games start from saved states by the option ``state`` of reset, as ``set_state`` restores them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

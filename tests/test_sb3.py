@@ -1,7 +1,5 @@
 """The native SB3 environment: steps equal those of SB3 over single ones; its methods and attributes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """Models that SB3 and sb3-contrib train on our environments, played by ``solitaire_env.evaluate``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``solve`` and ``python -m solitaire_env solve`` decide deals and positions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The conformance suite passes every variant, and finds faults in a state."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

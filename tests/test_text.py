@@ -1,7 +1,5 @@
 """Games in words: what is shown, how answers are read, rewards, and rows for the benchmark."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import pickle

@@ -1,7 +1,5 @@
 """Every text file that a user may give, as editors of Windows write it: byte order marks, UTF-16, CR LF."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Whole games as text: those that are recorded (see :mod:`tests.recorded`), and the format for exchange."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The native vector environment equals Gymnasium's own over single environments, row by row."""
 
-from __future__ import annotations
-
 import ctypes
 import pickle
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The wheel, installed alone in a new environment, plays the shipped policies without torch."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Masks in the observation, and move features as observation."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from typing import Any

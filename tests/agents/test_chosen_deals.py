@@ -1,7 +1,5 @@
 """Trainings play the deals of the key ``deals``, and the comparison warns of those among its own."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What workers of a cluster compare; tests with workers are in ``tests/ray``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from agents.cluster import stamp_of

@@ -1,7 +1,5 @@
 """Training configurations: valid files are read, invalid ones are refused in one helpful line."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 

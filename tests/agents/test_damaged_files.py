@@ -1,7 +1,5 @@
 """Damaged files that agents read: configurations, model folders, checkpoints, learning curves, deals."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

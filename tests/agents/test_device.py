@@ -5,8 +5,6 @@ created on that device or sent to it are of this class. It raises the errors of 
 tensors of both devices (except single numbers), and for reading one as an array before it is sent back.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +28,7 @@ class Elsewhere(th.Tensor):
     is_meta = False  # with which load_state_dict would not bother
 
     @staticmethod
-    def __new__(cls, inner: th.Tensor) -> Elsewhere:
+    def __new__(cls, inner: th.Tensor) -> "Elsewhere":
         made = th.Tensor._make_wrapper_subclass(
             cls, inner.shape, inner.stride(), inner.storage_offset(), dtype=inner.dtype, device=AWAY
         )

@@ -1,7 +1,5 @@
 """``agents.evaluate``: what it prints and writes."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

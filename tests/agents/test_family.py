@@ -1,7 +1,5 @@
 """One network for many games: its features, a training, and games it was not trained on."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

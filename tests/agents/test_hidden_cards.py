@@ -1,7 +1,5 @@
 """Networks that read the features of hidden cards: their start, their model folders, and what they see."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

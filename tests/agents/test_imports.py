@@ -1,7 +1,5 @@
 """No command imports large packages that it does not use: torch takes seconds to import."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """``python -m agents COMMAND``."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

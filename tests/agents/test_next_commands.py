@@ -1,7 +1,5 @@
 """Custom variants in every command that takes a game, and the commands that others print after "next:"."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Policies by their names: those of the package, folders, and ``module:Class``; and their stored games."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

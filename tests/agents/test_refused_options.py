@@ -1,7 +1,5 @@
 """Options, paths and files that the commands refuse: each in one error line, before anything is written."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """``agents.train``: run folders, interruptions and resumption."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import io

@@ -1,7 +1,5 @@
 """Cards, variants, and the layouts that follow from them."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import fields, replace
 from itertools import pairwise

@@ -4,8 +4,6 @@ Each test runs in its own process, so that a hang or a crash does not harm the o
 threads is fixed at the first call, and the test process must not start any.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal

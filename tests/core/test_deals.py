@@ -1,7 +1,5 @@
 """Deals: a number always gives the same order of the cards."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The engine's kernels: the data that they derive from a position, and supermoves."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The engine and the reference implementation against PySolFC, over the whole family."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Functions that only move cards have the same effect as a step."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Calls of compiled functions: what is checked, how arguments are packed, and the library that is loaded."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

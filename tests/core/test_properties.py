@@ -4,8 +4,6 @@ They start from hand-made positions and from positions with few cards left, wher
 soon; :mod:`tests.core.test_random_games` plays from deals. A failure is shrunk to few cards and few moves.
 """
 
-from __future__ import annotations
-
 import random
 from functools import cache, partial
 from zlib import crc32

@@ -6,8 +6,6 @@ cards worry back, it ends after :data:`LONGEST` moves. In every position the leg
 place of each card must be the same on both sides.
 """
 
-from __future__ import annotations
-
 import random
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Random numbers: seeds are independent, and deals that are reserved for evaluation are never picked."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The reference implementation by itself: its supermoves. PySolFC and the engine have the same deals."""
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import replace
 

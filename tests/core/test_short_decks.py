@@ -5,8 +5,6 @@ All positions that can be reached from a deal must be the same on both sides, wi
 successors and status.
 """
 
-from __future__ import annotations
-
 from functools import cache, partial
 from itertools import count, product
 from typing import NamedTuple

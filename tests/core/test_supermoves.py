@@ -1,7 +1,5 @@
 """Supermoves as single moves, compared with a recursive implementation."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import product
 from typing import Any, get_args

@@ -1,7 +1,5 @@
 """The mask that is updated from move to move equals its specification, which reads the cards alone."""
 
-from __future__ import annotations
-
 from zlib import crc32
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hidden cards dealt again: what the player has seen stays, and every order of the rest is equally likely."""
 
-from __future__ import annotations
-
 import random
 from itertools import product
 from math import factorial

@@ -1,7 +1,5 @@
 """Evaluation of policies: statistics, result files, and games compared with single environments."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Repeated positions, counted as a set of positions counts them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

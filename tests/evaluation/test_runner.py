@@ -1,7 +1,5 @@
 """The runner's two views of a game: the one that is played, and the one that a policy sees."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

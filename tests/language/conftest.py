@@ -1,7 +1,5 @@
 """A running server of the OpenEnv environment."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

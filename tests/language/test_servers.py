@@ -1,7 +1,5 @@
 """The servers for language agents: OpenEnv's clients, and one of MCP, play whole games on them."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from typing import Any

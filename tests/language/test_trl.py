@@ -1,7 +1,5 @@
 """TRL's trainer plays games by tool calls, and rewards the cards that go home."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

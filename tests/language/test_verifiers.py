@@ -1,7 +1,5 @@
 """The taskset ``openenv`` of verifiers plays on our server; a scripted endpoint answers as the model."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import threading

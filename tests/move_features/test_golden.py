@@ -1,7 +1,5 @@
 """Move features do not change, bit by bit: stored networks were trained on these numbers."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The rollout lookahead, compared with a slow version that plays the linear policy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Move features: those of hand-made positions, and those of the positions that moves reach."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The table of move features, from games in play and from observations, against the list of legal moves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A cluster of two machines with one CPU each; they are processes on this machine."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

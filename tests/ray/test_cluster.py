@@ -1,7 +1,5 @@
 """Work on a cluster: each item has one result, even if workers or machines are killed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

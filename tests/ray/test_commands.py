@@ -1,7 +1,5 @@
 """Commands with ``--ray`` write the same bytes as without it."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Training by RLlib on a cluster writes a run folder with a model that plays."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The layout of a picture: everything is inside, in its pile; the last move is marked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, pairwise, product

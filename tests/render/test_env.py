@@ -1,7 +1,5 @@
 """Render modes of the environments, by Gymnasium's conventions: text, pixels, videos, windows."""
 
-from __future__ import annotations
-
 import io
 import json
 from functools import partial

@@ -3,8 +3,6 @@
 ``python -m tests.render.test_pictures`` writes the pictures under ``tests/pictures/`` again: look at them.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import sys

@@ -1,7 +1,5 @@
 """The search budget of a game: its defaults, and what the user names instead."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

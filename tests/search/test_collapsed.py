@@ -1,7 +1,5 @@
 """The search without the arrangement of face-up cards agrees with a search that plays every move."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """Ctrl-C ends every search: nothing is stored of the game or deal that it interrupts."""
 
-from __future__ import annotations
-
 import json
 import runpy
 import signal

@@ -1,7 +1,5 @@
 """The search policy does not use hidden cards, and spends its budget well."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 from itertools import permutations

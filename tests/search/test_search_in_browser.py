@@ -1,7 +1,5 @@
 """The browser's server uses search as any other policy."""
 
-from __future__ import annotations
-
 from solitaire_env.core import GameSpec
 from solitaire_env.loading import load_search
 from solitaire_env.play.games import GameStore

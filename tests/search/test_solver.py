@@ -1,7 +1,5 @@
 """The solver agrees with an exhaustive search; its lines are legal; results are stored."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tree search does not use hidden cards, plays legal moves, and wins what can be won."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

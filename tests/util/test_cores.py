@@ -1,7 +1,5 @@
 """The number of cores, with the quota of a container."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,6 @@
 """JSON files whose errors name the file, locks between processes, and the model folder of a run."""
 
-from __future__ import annotations
-
+import json
 import os
 import subprocess
 import sys

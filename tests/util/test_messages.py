@@ -1,7 +1,5 @@
 """Values in error messages: one short line for any value."""
 
-from __future__ import annotations
-
 import ast
 import io
 import re

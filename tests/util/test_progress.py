@@ -1,7 +1,5 @@
 """The progress line, in a terminal and in a log file."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

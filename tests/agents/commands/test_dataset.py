@@ -1,7 +1,5 @@
 """``agents dataset``: recorded games become Minari datasets."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

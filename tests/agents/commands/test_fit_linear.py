@@ -1,7 +1,5 @@
 """The linear policy, and ``agents fit-linear``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

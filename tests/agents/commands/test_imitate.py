@@ -1,7 +1,5 @@
 """``agents imitate``: transcripts become positions, positions train a network."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``agents leaderboard``: results are stored, replayed and written to pages."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

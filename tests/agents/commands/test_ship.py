@@ -1,7 +1,5 @@
 """``agents ship``: the folder and model card of a shipped policy, and the policy by name."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``agents tune``: small studies are run, interrupted and resumed."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Learners for the tests, and one rollout of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Learning from playouts: values equal slow playouts; training finds the best moves."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

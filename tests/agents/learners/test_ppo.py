@@ -1,7 +1,5 @@
 """PPO: advantages and loss equal slow computations; training improves play."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch as th

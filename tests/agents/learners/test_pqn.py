@@ -1,7 +1,5 @@
 """PQN: returns equal a slow computation; moves are legal; training improves play."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

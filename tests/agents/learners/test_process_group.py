@@ -1,7 +1,5 @@
 """Processes that train together: sums, gradients, whole trainings, and a process that ends."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Trainings with different seeds play different deals."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from pathlib import Path
 from typing import Any

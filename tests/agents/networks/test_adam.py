@@ -1,7 +1,5 @@
 """Our Adam takes the same steps as torch's."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

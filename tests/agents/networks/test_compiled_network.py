@@ -1,7 +1,5 @@
 """The compiled forward pass of the package agrees with torch, and both are the same policy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

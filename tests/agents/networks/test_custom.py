@@ -1,7 +1,5 @@
 """Custom networks: named in a configuration, trained, written to a model folder, and loaded again."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The feature cache returns what was read; scores and gradients of the kernels are those of torch."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

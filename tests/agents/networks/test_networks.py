@@ -1,7 +1,5 @@
 """The networks, and the policy of SB3 over them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The comparison of a trained policy with the baselines at the end of a training."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

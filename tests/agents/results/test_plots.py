@@ -1,7 +1,5 @@
 """``agents plot``: learning curves are drawn."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

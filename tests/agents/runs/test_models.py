@@ -1,7 +1,5 @@
 """Model folders and SB3 zips: a loaded model plays the same; damaged files are refused."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

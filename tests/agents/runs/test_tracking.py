@@ -1,7 +1,5 @@
 """Runs sent to Weights & Biases: real ones, stored on this machine by WANDB_MODE=offline."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
