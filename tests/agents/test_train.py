@@ -405,8 +405,8 @@ def test_forced_moves_are_played_in_the_same_step(env: str) -> None:
     """The expected games come from single environments, with safe autoplay and forced moves as actions."""
     config = make_config({"env": env, "safe_autoplay": True, "stall_limit": 15}, "test")
     training = make_env(config, 8)
-    rules = GameSpec(training.variant).rules
-    twin = SolitaireEnv(training.variant, stall_limit=15, reward=config.reward, on_invalid="raise")
+    rules = GameSpec(config.variant).rules
+    twin = SolitaireEnv(config.variant, stall_limit=15, reward=config.reward, on_invalid="raise")
     training.seed(3)
     training.reset()
     random = np.random.default_rng(0)
@@ -445,7 +445,7 @@ def test_forced_moves_are_played_in_the_same_step(env: str) -> None:
             if dones[row]:
                 ended += 1
                 assert infos[row]["episode"]["r"] == pytest.approx(paid[row], abs=1e-5)
-                assert infos[row]["is_success"] == (infos[row]["cards_home"] == training.variant.cards)
+                assert infos[row]["is_success"] == (infos[row]["cards_home"] == config.variant.cards)
                 paid[row] = 0
             else:
                 assert after[row] == twin.position()
