@@ -67,8 +67,6 @@ def test_features_are_finite_and_ignore_hidden_cards(name: str) -> None:
             batch.step((mask * random.random(mask.shape)).argmax(1), batch.everyone)
 
 
-# ------------------------------------------------------------------------------ hand-made positions
-
 SHORT = {
     "hides": Variant(
         "hides", "Hides", decks=1, tableau=(3, 3, 1), ranks=3, face_down=(2, 2, 0), build="alternate color",

@@ -49,8 +49,6 @@ def test_a_model_of_another_game_is_refused(refuses: Refuses) -> None:
     refuses(lambda: evaluate(model, BUSY_ACES, [0]), "(160, 28)", "171 actions", "28 move features")
 
 
-# ------------------------------------------------------------------------------- normalized models
-
 FLOATS: dict[str, Callable[[], VecEnv]] = {
     "features": MAKE["native"],
     "moves": MAKE["of SB3, features of moves"],

@@ -84,9 +84,6 @@ def test_shortening_ends_with_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert calls == []
 
 
-# ------------------------------------------------------------------------------------- the command
-
-
 @pytest.mark.parametrize(("game", "deal"), [("eights-down", 7), ("eighty-thieves", 1_034_823)])
 def test_the_command_prints_a_winning_line(game: str, deal: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["solve", game, "--deal", str(deal), "--quiet"]) == 0

@@ -23,9 +23,6 @@ def test_every_variant_passes(name: str) -> None:
     check_variant(ALL_GAMES[name], steps=steps if COMPILED else 10)
 
 
-# ---------------------------------------------------------------------------------- check_state
-
-
 def other_card(batch: Batch) -> None:
     batch.state.rows[1, 0] = 4 if batch.state.rows[1, 0] != 4 else 8
 
@@ -66,9 +63,6 @@ def test_batches_and_environments_can_be_checked() -> None:
     assert check_state(vector) == ["game 1: home: 5, a rebuild gives 0"]
     with pytest.raises(TypeError, match="games are a int, allowed: a Batch or a solitaire environment"):
         check_state(5)
-
-
-# -------------------------------------------------------------------------------- check_variant
 
 
 def test_the_suite_finds_faults(monkeypatch: pytest.MonkeyPatch) -> None:

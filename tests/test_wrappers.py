@@ -37,27 +37,31 @@ def test_check_env_passes(name: str, wrap: Any) -> None:
 
 @pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
 @pytest.mark.parametrize("observation", ["cards", "features"])
-def test_observations_equal_the_wrapped_game(keys: dict[str, str], observation: str) -> None:
+@pytest.mark.parametrize("dtype", [None, "float32"])
+def test_observations_equal_the_wrapped_game(keys: dict[str, str], observation: str, dtype: Any) -> None:
     names = (keys.get("obs_key", "observations"), keys.get("mask_key", "action_mask"))
-    wrapped = DictObservation(gym.make(BUSY_ACES, observation=observation), **keys, dtype=None)
+    made = DictObservation(gym.make(BUSY_ACES, observation=observation), **keys, dtype=dtype)
     plain = gym.make(BUSY_ACES, observation=observation)
-    assert set(wrapped.observation_space) == set(names)
-    assert wrapped.observation_space[names[0]] == plain.observation_space
-    ours, expected = wrapped.reset(seed=1), plain.reset(seed=1)
-    before = copy.deepcopy(ours[0])
-    first = ours[0]
-    for _ in range(20):
-        assert wrapped.observation_space.contains(ours[0])
-        np.testing.assert_array_equal(ours[0][names[0]], expected[0])
-        np.testing.assert_array_equal(ours[0][names[1]], expected[-1]["action_mask"])
-        assert ours[0][names[1]] is not ours[-1]["action_mask"]
-        assert ours[1:-1] == expected[1:-1] and ours[-1]["deal"] == expected[-1]["deal"]
-        action = expected[-1]["action_mask"].argmax()
-        ours, expected = wrapped.step(action), plain.step(action)
-    for name in names:
-        np.testing.assert_array_equal(first[name], before[name])
-    wrapped.reset(options={"deal": 7})
-    assert wrapped.unwrapped.get_state()["deal"] == 7
+    space = plain.observation_space
+    for wrapped in (made, gym.make(EnvSpec.from_json(made.spec.to_json()))):
+        assert set(wrapped.observation_space) == set(names)
+        assert dtype or wrapped.observation_space[names[0]] == space
+        ours, expected = wrapped.reset(seed=1), plain.reset(seed=1)
+        before = copy.deepcopy(ours[0])
+        first = ours[0]
+        for _ in range(20):
+            assert wrapped.observation_space.contains(ours[0])
+            assert ours[0][names[0]].dtype == (dtype or space.dtype)
+            np.testing.assert_array_equal(ours[0][names[0]], expected[0])
+            np.testing.assert_array_equal(ours[0][names[1]], expected[-1]["action_mask"])
+            assert ours[0][names[1]] is not ours[-1]["action_mask"]
+            assert ours[1:-1] == expected[1:-1] and ours[-1]["deal"] == expected[-1]["deal"]
+            action = expected[-1]["action_mask"].argmax()
+            ours, expected = wrapped.step(action), plain.step(action)
+        for name in names:
+            np.testing.assert_array_equal(first[name], before[name])
+        wrapped.reset(options={"deal": 7})
+        assert wrapped.unwrapped.get_state()["deal"] == 7
 
 
 class Continuous(gym.Env[Any, Any]):
@@ -80,22 +84,6 @@ class Continuous(gym.Env[Any, Any]):
 )
 def test_invalid_arguments_raise_an_error(call: Any, words: list[str], refuses: Refuses) -> None:
     refuses(call, *words)
-
-
-@pytest.mark.parametrize("observation", ["cards", "features"])
-def test_floats_have_the_same_values(observation: str) -> None:
-    plain = gym.make(BUSY_ACES, observation=observation)
-    wrapped = DictObservation(gym.make(BUSY_ACES, observation=observation))
-    again = gym.make(EnvSpec.from_json(wrapped.spec.to_json()))
-    expected, info = plain.reset(seed=2)
-    for env in (wrapped, again):
-        seen, _ = env.reset(seed=2)
-        assert env.observation_space.contains(seen) and seen["observations"].dtype == np.float32
-        np.testing.assert_array_equal(seen["observations"], expected)
-        np.testing.assert_array_equal(seen["action_mask"], info["action_mask"])
-
-
-# ---------------------------------------------------------------------------------- MoveFeatures
 
 
 @pytest.mark.parametrize("words", [{}, {"moves": "supermove", "information": "thoughtful"}])

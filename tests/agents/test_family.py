@@ -52,9 +52,6 @@ def run(trained: tuple[Path, str]) -> Path:
     return trained[0]
 
 
-# ---------------------------------------------------------------------------------- what is read
-
-
 def test_family_reader_agrees_with_the_reader_of_each_game() -> None:
     spec = config(games=[*GAMES, "yukon"]).family_spec
     env = make_env(config(games=[*GAMES, "yukon"]), 16)
@@ -107,9 +104,6 @@ def test_training_plays_every_game_by_its_own_rules() -> None:
     assert set(observations[:, 0]) == {0, 1, 2}
 
 
-# ------------------------------------------------------------------------------- the command
-
-
 def test_training_evaluates_the_network_on_each_game(trained: tuple[Path, str]) -> None:
     run, out = trained
     for word in ("Klondike", "FreeCell", "Busy Aces", "network", "greedy", "random"):
@@ -132,9 +126,6 @@ def test_a_family_training_can_be_resumed(run: Path, tmp_path: Path) -> None:
     assert progress(copy)["steps"] >= 2000
 
 
-# ------------------------------------------------------------------------------------- playing
-
-
 @pytest.mark.parametrize("game", ["zebra", "penguin"])
 def test_the_network_plays_games_it_was_not_trained_on(run: Path, game: str) -> None:
     policy = load_policy(run, game)
@@ -147,9 +138,6 @@ def test_one_card_games_are_played_by_supermoves_where_they_take_them(run: Path)
     assert load_policy(run, "forty-thieves").moves == "supermove"
     deuces = get_variant("deuces")
     assert not deuces.takes_supermoves and load_policy(run, deuces).moves == "one card"
-
-
-# ----------------------------------------------------------------------------------- refusals
 
 
 def test_games_are_a_split_or_a_list() -> None:

@@ -103,6 +103,16 @@ def test_the_package_does_not_import_torch() -> None:
     assert printed(script) == "[]\n"
 
 
+def test_adam_does_not_import_torchs_compiler() -> None:
+    """Torch's own optimizers import it, which takes seconds."""
+    script = (
+        "import sys, torch; from agents.networks.adam import Adam\n"
+        "weights = torch.nn.Parameter(torch.zeros(2)); adam = Adam([weights])\n"
+        "weights.grad = torch.ones(2); adam.step(); print('torch._dynamo' in sys.modules)"
+    )
+    assert printed(script) == "False\n"
+
+
 def test_waiting_threads_of_torch_soon_sleep() -> None:
     """The variable is set before torch reads it, unless the user has set it."""
     script = "import agents, os, sys\nassert 'torch' not in sys.modules\nprint(os.environ['GOMP_SPINCOUNT'])"

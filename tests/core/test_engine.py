@@ -21,8 +21,6 @@ from solitaire_env.variants import get_variant
 from tests.games import ALL_GAMES, dealt
 from tests.positions import run
 
-# ------------------------------------------------------------------------------- steps and states
-
 
 def test_inactive_rows_do_not_change() -> None:
     batch = dealt(get_variant("busy-aces"), *range(4))

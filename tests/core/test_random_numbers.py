@@ -20,9 +20,6 @@ GAMMA = 0x9E3779B97F4A7C15
 """Added to the generator's state by each draw: all streams run along one cycle of 2**64 states."""
 
 
-# ---------------------------------------------------------------------------------- deal numbers
-
-
 DIGESTS = {
     1: "1138a56b2f044771213082372aca7d96fb1871ab6175edca5645e9b8a2bdd5d7",
     2: "b2e1d19ea8287dd2e774566459db918beac5a5e2e39ad7bdbe8672e6f8438350",
@@ -36,9 +33,6 @@ def test_the_first_thousand_deals_do_not_change(decks: int) -> None:
     """They are shuffled in plain Python: another order is another version of every environment."""
     orders = shuffled(BY_DECKS[decks], np.arange(1000))
     assert hashlib.sha256(orders.tobytes()).hexdigest() == DIGESTS[decks]
-
-
-# ------------------------------------------------------------------------- deals kept for evaluation
 
 
 KEPT = [0, 1, 999, 2**19, RESERVED_DEALS - 1]
@@ -107,9 +101,6 @@ def test_random_deals_are_unreserved_and_different(mode: AutoresetMode, seed: in
         dealt += next_deals(games)
     assert min(dealt) >= RESERVED_DEALS
     assert len(set(dealt)) == len(dealt) == 64 * (1 + rounds)
-
-
-# ----------------------------------------------------------------------------------------- seeds
 
 
 def streams_of(seeds: range) -> npt.NDArray[np.uint64]:

@@ -41,9 +41,6 @@ def pixels_of(env: SolitaireEnv, action: int | None = None, **arguments: Any) ->
     return render_rgb(position, move=move, note=note or "", caption=headline(position, 7), **arguments)
 
 
-# --------------------------------------------------------------------------------- one environment
-
-
 def test_pixels_show_the_last_move() -> None:
     env, other = started("rgb_array"), started(None)
     assert env.render().shape == (SIZE[1], SIZE[0], 3)
@@ -101,9 +98,6 @@ def test_the_picture_has_the_chosen_size() -> None:
     assert made.spec is not None and json.loads(made.spec.to_json())["kwargs"]["render_size"] == [320, 200]
 
 
-# ------------------------------------------------------------------------------------------- video
-
-
 def test_record_video_writes_a_video(tmp_path: Path) -> None:
     env = RecordVideo(
         gym.make(BUSY, render_mode="rgb_array", render_size=(320, 240)), str(tmp_path / "videos")
@@ -126,9 +120,6 @@ def test_pictures_of_many_games_equal_single_pictures() -> None:
     assert isinstance(pictures, tuple)
     for one, single in zip(pictures, singles, strict=True):
         np.testing.assert_array_equal(one, single.render())
-
-
-# ---------------------------------------------------------------------------------------- windows
 
 
 def test_gymnasium_shows_the_pixels_in_a_window(monkeypatch: pytest.MonkeyPatch) -> None:

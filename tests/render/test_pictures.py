@@ -45,9 +45,6 @@ def drawn(name: str) -> Any:
     return render_rgb(position, move=move, note="The last move is marked.")
 
 
-# ---------------------------------------------------------------------------------------- pixels
-
-
 @pytest.mark.parametrize("name", SCENES)
 def test_the_same_position_gives_the_same_pixels(name: str) -> None:
     pixels = drawn(name)
@@ -100,9 +97,6 @@ def test_the_caller_may_change_the_picture() -> None:
     assert render_rgb(position).any()
 
 
-# ---------------------------------------------------------------------------------- hidden cards
-
-
 @pytest.mark.parametrize("name", [name for name, variant in ONE_PER_RULE.items() if variant.hides_cards])
 def test_a_player_does_not_see_hidden_cards(name: str) -> None:
     """Pictures stay the same when the hidden cards are shuffled."""
@@ -124,9 +118,6 @@ def test_a_known_face_down_card_is_shown() -> None:
     assert not np.array_equal(render_rgb(position), render_rgb(position.hidden()))
 
 
-# ------------------------------------------------------------------------------------- notebooks
-
-
 def pixels_of(png: bytes | None) -> Any:
     assert png is not None
     return np.asarray(Image.open(io.BytesIO(png)))
@@ -140,9 +131,6 @@ def test_notebooks_show_positions_and_environments() -> None:
     np.testing.assert_array_equal(pixels_of(env._repr_png_()), env.render())
     position = parse_position(env.position(hidden=True), env.variant)
     np.testing.assert_array_equal(pixels_of(position._repr_png_()), render_rgb(position))
-
-
-# ------------------------------------------------------------------------------------- arguments
 
 
 def test_render_modes_name_their_missing_libraries(monkeypatch: pytest.MonkeyPatch) -> None:

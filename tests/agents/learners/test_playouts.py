@@ -19,8 +19,6 @@ from solitaire_env.variants import Variant, get_variant
 from tests.agents.learners.rollouts import make_learner, rollout, train_and_resume
 from tests.move_features.test_moves import played
 
-# ------------------------------------------------------------------------------------- the judge
-
 
 def played_out(variant: Variant, row: Any, action: int) -> tuple[int, bool]:
     """Cards home, and whether the game is won, after an action and the linear policy's moves."""
@@ -80,9 +78,6 @@ def test_values_do_not_depend_on_the_hidden_stock() -> None:
     # The same move gets the same value twice: its stock orders are the same.
     twice = judge(observations, games.repeat(2), actions.repeat(2), np.random.default_rng(1))
     assert (twice == first.repeat(2)).all()
-
-
-# ----------------------------------------------------------------------------------- the learner
 
 
 def decisions_of(**changes: Any) -> tuple[PlayoutLearner, Decisions]:

@@ -126,9 +126,6 @@ def test_explain_returns_the_probabilities_and_values(tmp_path: Path) -> None:
     assert play(other) == play(load_model(tmp_path / "m", game("busy-aces"), "plain"))
 
 
-# ------------------------------------------------------------------------------- what is refused
-
-
 WEIGHTS, CARD = "model.safetensors", "model.json"
 
 
@@ -153,9 +150,6 @@ def test_damaged_models_are_refused(
 ) -> None:
     damage(folder)
     refuses(lambda: load_model(folder, game("busy-aces")), str(folder), *words)
-
-
-# --------------------------------------------------------------------------------------- SB3 zips
 
 
 def test_a_zip_needs_trust_model(tmp_path: Path, refuses: Refuses) -> None:
