@@ -12,10 +12,8 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from solitaire_env.env import SolitaireEnv
-from solitaire_env.loading import load_policy
 from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.table import MoveTable
-from solitaire_env.policies.linear import weights_of
 from solitaire_env.wrappers import DictObservation, MoveFeatures, VectorMoveFeatures
 from tests.comparing import expect_results
 from tests.conftest import Refuses
@@ -143,18 +141,3 @@ def test_move_features_of_many_games_equal_single_games(mode: AutoresetMode, cop
             expected, got = (env.reset(options={"reset_mask": ended.copy()}) for env in (theirs, ours))
             expect_results("at reset of the ended", expected, got)
     assert (first == before).all() == copies
-
-
-def test_a_weighted_sum_of_the_rows_is_the_linear_policy() -> None:
-    """So a network with one layer, the same for all rows, can play as well."""
-    envs = VectorMoveFeatures(gym.make_vec(BUSY_ACES, num_envs=8, moves="supermove"))
-    games: Any = envs.unwrapped
-    policy = load_policy("linear", games.game)
-    weights = weights_of(games.game).astype(np.float32)
-    seen, infos = envs.reset(seed=0)
-    for _ in range(60):
-        scores = np.where(infos["action_mask"] != 0, seen @ weights, -np.inf)
-        actions = policy(games.batch.observations(), infos["action_mask"])
-        rows = np.arange(len(actions))
-        np.testing.assert_allclose(scores.max(axis=1), scores[rows, actions], rtol=1e-5, atol=1e-5)
-        seen, _, _, _, infos = envs.step(actions)

@@ -155,16 +155,8 @@ def test_a_model_of_one_game_cannot_initialize_a_family(tmp_path: Path) -> None:
     assert_refused(command(tmp_path / "tiny.yaml", "--runs", tmp_path), "is for a single game")
 
 
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ({"layout": {}, "layout_hash": "44136fa355b3678a"}, "reads other features"),
-        ({"games": "all"}, "a list of names"),
-        ({"sizes": {"hidden": [8, 4], "width": 8, "dig_out": 2}}, "reads other features"),
-    ],
-)
-def test_a_damaged_card_is_refused(run: Path, tmp_path: Path, values: dict[str, Any], words: str) -> None:
+def test_a_card_without_a_list_of_games_is_refused(run: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(run / "model", tmp_path / "model"))
-    edit_card(folder, **values)
-    with pytest.raises(ValueError, match=words):
+    edit_card(folder, games="all")
+    with pytest.raises(ValueError, match="a list of names"):
         load_policy(folder, "klondike")

@@ -1,7 +1,5 @@
 """The compiled forward pass of the package agrees with torch, and both are the same policy."""
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +8,9 @@ import pytest
 
 from agents.runs.models import load_model
 from solitaire_env.core import Batch, GameSpec
-from solitaire_env.policies.network import NetworkPlayer, load_network
+from solitaire_env.policies.network import load_network
 from solitaire_env.policies.shipped import network_folder, shipped_games
 from solitaire_env.variants import get_variant
-from tests.conftest import Refuses
 from tests.policies.model_folders import SIZES, played, spec_of, write_model
 
 Array = np.ndarray[Any, Any]
@@ -69,34 +66,3 @@ def test_random_networks_agree_with_torch(
         spec = spec_of(game)
         folder = write_model(tmp_path / game, spec, sizes, **about)
         compare(folder, spec, [played(spec, steps, 24) for steps in (0, 10, 60)])
-
-
-@pytest.mark.parametrize("load", [load_model, load_network])
-def test_an_explanation_is_stored_for_its_positions_and_legal_actions(
-    load: Callable[..., NetworkPlayer], tmp_path: Path
-) -> None:
-    spec = spec_of("busy-aces", "supermove")
-    player = load(write_model(tmp_path / "model", spec), spec)
-    batch = played(spec, 20, 8)
-    observations, masks = batch.observations().copy(), batch.state.mask.copy()
-    first, _ = player.explain(observations, masks)
-    assert player.explain(observations, masks)[0] is first
-    few = masks.copy()
-    few[np.arange(8), masks.argmax(1)] = 0
-    few[few.sum(1) == 0] = 1
-    changed, _ = player.explain(observations, few)
-    assert changed is not None and not changed[few == 0].any()
-
-
-@pytest.mark.parametrize("load", [load_model, load_network])
-def test_positions_of_another_game_are_refused(
-    load: Callable[..., NetworkPlayer], tmp_path: Path, refuses: Refuses
-) -> None:
-    spec, single = spec_of("busy-aces", "supermove"), spec_of("busy-aces")
-    player = load(write_model(tmp_path / "model", spec), spec)
-    for other in (spec_of("eights-down"), single):
-        batch = played(other, 20, 2)
-        given = batch.observations().copy(), batch.state.mask.copy()
-        allowed = f"allowed for busy-aces as this policy sees it: {spec.observation_size}"
-        for call in (player, player.explain):
-            refuses(partial(call, *given), f"masks {other.num_actions} actions", allowed)
