@@ -43,17 +43,6 @@ def test_make_policy_accepts_names_folders_and_classes() -> None:
     assert make_policy("greedy", BUSY_ACES).moves == "one card"
 
 
-def test_make_policy_refuses_unknown_names(refuses: Refuses) -> None:
-    for name, word in (
-        ("greedi", "random, greedy"),
-        ("runs/none-1", "run or model folder"),
-        ("no.such.module:Class", "no"),
-        ("math:pi", "float"),
-        ("solitaire_env/__init__.py", "run folder, a model folder or an SB3 zip"),
-    ):
-        refuses(lambda name=name: make_policy(name, BUSY_ACES), name, word)
-
-
 @pytest.mark.skipif(not COMPILED, reason="takes minutes interpreted")
 @pytest.mark.parametrize("name", STORED)
 def test_policies_play_the_stored_games(name: str) -> None:
@@ -74,3 +63,9 @@ def test_a_network_for_search_that_does_not_exist_is_named(tmp_path: Path, refus
         lambda: load_prior(str(tmp_path / "fist"), BUSY_ACES),
         "fist' does not exist", "closest: ", "first",
     )  # fmt: skip
+
+
+def test_a_file_that_is_no_zip_is_refused(refuses: Refuses) -> None:
+    """Names that are no policy are in ``tests/play/test_hints.py``."""
+    name = "solitaire_env/__init__.py"
+    refuses(lambda: make_policy(name, BUSY_ACES), name, "run folder, a model folder or an SB3 zip")
