@@ -160,14 +160,6 @@ def test_the_range_of_deal_numbers_does_not_change() -> None:
     assert (RESERVED_DEALS, MAX_DEAL) == (1_048_576, 9_223_372_036_854_775_807)
 
 
-def test_a_reserved_deal_is_skipped() -> None:
-    """The stream of REJECTED draws 0 first, then continues as the stream of 0."""
-    one, other = np.array([[REJECTED], [0]], dtype=np.uint64)
-    row = np.zeros(1, dtype=np.int64)
-    assert SplitMix64(REJECTED).next() == 0
-    assert pick_deals(one, row).tolist() == pick_deals(other, row).tolist() == [SplitMix64(0).next() >> 1]
-
-
 @pytest.mark.parametrize("count", [1, 5, 1000])
 def test_chosen_deals_are_drawn_as_in_plain_python(count: int) -> None:
     """One after another from the same stream, whether the numbers are picked or dealt."""
