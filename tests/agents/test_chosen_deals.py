@@ -110,9 +110,6 @@ def test_a_family_is_warned_of_too(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     [
         ("0:1000", ["deal 0 is reserved for evaluation", "deals='dev'"]),
         ([2_000_000, 5], ["deal 5 is reserved"]),
-        ("trian-1k", ["'trian-1k'", "train-1k"]),
-        ("ms:11982", ["'ms:11982'", "numbers from 1048576"]),
-        ("", ["FIRST:END", "train-1k"]),
         (5.5, ["deals is 5.5"]),
         ([[1]], ["deals is [[1]]"]),
     ],
@@ -125,8 +122,6 @@ def test_other_deals_are_refused(deals: Any, words: list[str], refuses: Refuses)
 def test_winnable_deals_are_those_of_the_game(refuses: Refuses) -> None:
     config = config_of(deals="train-winnable")
     assert config.chosen_deals.tolist() == list(split_deals("train-winnable", "busy-aces"))
-    refuses(lambda: config_of(deals="train-winnable", spaces="kings"), "published rules")
-    refuses(lambda: config_of(deals="train-winnable", env="yukon"), "'yukon' has no split")
     many = {"env": "Solitaire/Family-v0", "deals": "train-winnable"}
     refuses(lambda: make_config(many, "test"), "another set for each game")
 
