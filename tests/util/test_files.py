@@ -1,6 +1,5 @@
 """JSON files whose errors name the file, locks between processes, and the model folder of a run."""
 
-import json
 import os
 import subprocess
 import sys
