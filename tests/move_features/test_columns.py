@@ -1,5 +1,7 @@
 """The names of features, and the names that older model files have for them."""
 
+from pathlib import Path
+
 from solitaire_env.move_features.columns import (
     DIG_NAMES,
     FAMILY_NAMES,
