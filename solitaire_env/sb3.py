@@ -49,8 +49,8 @@ class SolitaireVecEnv(VecEnv):
     the number of games that are played at a time. ``games`` may also be a
     :class:`~solitaire_env.core.batch.Batch`, which has all other arguments but those of rendering.
 
-    ``env_method`` calls the methods of single environments, except ``reset``, ``step`` and ``close``;
-    ``env_method("action_masks")`` returns views of one buffer. Finished games restart in the same step, with
+    ``env_method`` calls the methods of single environments in :data:`METHODS`; ``env_method("action_masks")``
+    returns the rows of one array. Finished games restart in the same step, with
     ``infos[i]["terminal_observation"]``, ``["TimeLimit.truncated"]``, ``["is_success"]``, ``["cards_home"]``,
     ``["deal"]`` (the deal number, -1 if there is none; ``get_attr("deal")`` names other deals too), and
     ``["episode"]`` (return ``r``, length ``l``, seconds ``t``) as in ``VecMonitor``.

@@ -50,6 +50,10 @@ _INT64: Final = np.dtype(np.int64)
 _STATE_KEYS: Final = ("variant", "row", "deal", "stream", "steps", "stalls", "most_home", "stock_seen")
 
 
+_BOUND: Final = ("_kernels", "_illegal", "_highest")
+"""Attributes of a batch that are bound to its arrays."""
+
+
 class IllegalActionError(ValueError):
     """An action that the rules do not allow, under ``on_invalid="raise"``."""
 
@@ -168,16 +172,13 @@ class Batch:
         self._actions, self._todo = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int8)
         self._running: Running = {}
         self._shown = False
-        """Whether the observations are those of the current positions."""
+        """In a batch of one variant, whether the last step wrote the observations, and no game has changed
+        since."""
         if isinstance(spec, GameSpec):
             self.layout = None
             self.groups: tuple[Group, ...] = (self._make_group(spec),)
-            self.spec, self.variant, self.rules, self.state = (
-                spec,
-                spec.variant,
-                spec.rules,
-                self.groups[0].state,
-            )
+            self.spec, self.variant, self.rules = spec, spec.variant, spec.rules
+            self.state = self.groups[0].state
             self.settings, self.mask = spec.settings, self.state.mask
             self.num_actions, self.action_layout, self.slices = spec.num_actions, spec.actions, spec.slices
             kind = np.float32 if spec.settings.observation == "features" else np.int8
@@ -204,9 +205,7 @@ class Batch:
         )
 
     def share_positions(self, other: "Batch") -> None:
-        """Take the positions of another batch of the same variant, before the first game: for other
-        observations of its games.
-        """
+        """Observe the games of another batch of the same variant, which plays them; before the first game."""
         self.groups = (self.groups[0]._replace(state=other.state),)
         self.state, self.mask, self.stock_seen = other.state, other.mask, other.stock_seen
 
@@ -276,11 +275,14 @@ class Batch:
         return np.zeros(self.size, dtype=np.int64), np.zeros(self.size, dtype=np.int8)
 
     @cached_property
-    def _checks(self) -> tuple[Bound, Callable[[], np.uint64]]:
-        """What finds an illegal action, by rows and actions; and the highest action, where a negative one is
-        higher than all others.
-        """
-        return _find_illegal.bind(self.mask), partial(np.maximum.reduce, self._actions.view(np.uint64))
+    def _illegal(self) -> Bound:
+        """The kernel that finds an illegal action, by rows and actions."""
+        return _find_illegal.bind(self.mask)
+
+    @cached_property
+    def _highest(self) -> Callable[[], np.uint64]:
+        """The highest action; a negative one is higher than all others."""
+        return partial(np.maximum.reduce, self._actions.view(np.uint64))
 
     # -------------------------------------------------------------------------- rows, variants
 
@@ -377,7 +379,7 @@ class Batch:
 
         ``rows`` and ``actions`` are int64 ``[n]``; an action outside the space is illegal.
         """
-        return int(self._checks[0](rows, actions))
+        return int(self._illegal(rows, actions))
 
     def explain_illegal(self, row: int, action: int) -> str:
         """An error message for an illegal action, with the legal ones or the action space."""
@@ -510,7 +512,7 @@ class Batch:
         self._show(rows, number)
 
     def _show(self, rows: npt.NDArray[np.int64], number: int) -> None:
-        """Show the positions of rows that play a variant, after a change: at once among several variants."""
+        """Update what users see of rows that play a variant: in a batch of one, when they ask for it."""
         if self.layout is None:
             self._shown = False
         else:
@@ -658,7 +660,7 @@ class Batch:
             self._refuse_illegal(actions, todo)
         self._actions[:] = actions
         self._todo[:] = todo
-        if self._checks[1]() >= self.num_actions:
+        if self._highest() >= self.num_actions:
             self._refuse_outside(actions, todo)
         if self.deal_names:
             self._forget_names(np.flatnonzero(todo == DEAL))
@@ -801,6 +803,3 @@ class Batch:
         if saved["deal"] is not None:
             deals.check_deal(group.variant, saved["deal"])
         return names.index(name)
-
-
-_BOUND: Final = ("_kernels", "_checks")
