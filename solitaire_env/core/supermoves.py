@@ -95,7 +95,7 @@ def expand_rows(
     rules, strict = make_rules(variant), make_rules(strict_variant(variant))
     sizes = (rules.piles, rules.cells + 1, MOST_SINGLES, (MOST_TASKS, len(TASK)))
     scratch = Scratch(*(np.empty(size, dtype=np.int64) for size in sizes))
-    _expand_rows(rules, strict, state, rows, actions, scratch, singles, counts)
+    write_singles(rules, strict, state, rows, actions, scratch, singles, counts)
     return singles[:, : counts.max(initial=0)], counts
 
 
@@ -198,7 +198,7 @@ def _expand(rules, strict, state, row, action, scratch, singles):
 
 
 @kernel
-def _expand_rows(
+def write_singles(
     rules: Rules,
     strict: Rules,
     state: State,

@@ -70,13 +70,14 @@ def autoplay_safe(rules: Rules, state: State, events: Events, b: int) -> int:
 
 
 @kernel
-def _find_safe_moves(
+def find_safe_moves(
     rules: Rules,
     state: State,
     observations: Annotated[Int8, "n size"],
     masks: Annotated[Int8, "n rules.actions"],
     chosen: Annotated[Int64, "n"],
 ) -> None:
+    """Write the first safe move home of each game to ``chosen``, -1 if there is none."""
     for game in range(observations.shape[0]):
         place_cards(rules, state, GAME, observations[game])
         chosen[game] = -1
@@ -103,7 +104,7 @@ def autoplay_safe_moves(rules: Rules, observations: Array, masks: Array) -> Arra
     chosen = np.empty(len(masks), dtype=np.int64)
     observations = np.ascontiguousarray(observations, dtype=np.int8)
     masks = np.ascontiguousarray(masks).view(np.int8)
-    _find_safe_moves(rules, make_state(rules, 1), observations, masks, chosen)
+    find_safe_moves(rules, make_state(rules, 1), observations, masks, chosen)
     return chosen
 
 

@@ -188,7 +188,7 @@ class MoveReader:
             groups = groups._replace(weights=np.ascontiguousarray(weights, dtype=np.float64))
 
         def read_part(scratch: Scratch, observations: Array, masks: Array, features: LegalMoves) -> None:
-            _read(self.rules, self.plans, scratch, observations, masks, groups, features)
+            write_features(self.rules, self.plans, scratch, observations, masks, groups, features)
 
         return self._in_parts(read_part, observations, masks, self.sizes)
 
@@ -197,7 +197,7 @@ class MoveReader:
 
         def read_part(scratch: Scratch, observations: Array, masks: Array, features: LegalMoves) -> None:
             state, moves = scratch.state, scratch.moves
-            _read_moves(self.rules, state, moves, NO_WEIGHTS, observations, masks, *features[:3])
+            write_move_features(self.rules, state, moves, NO_WEIGHTS, observations, masks, *features[:3])
 
         return self._in_parts(read_part, observations, masks, (NUM_MOVE, 0))
 
@@ -291,7 +291,7 @@ def _write_moves(
 
 
 @kernel
-def _read_moves(
+def write_move_features(
     rules: Rules,
     state: State,
     scratch: MoveScratch,
@@ -302,6 +302,7 @@ def _read_moves(
     actions: Annotated[Int64, "moves"],
     moves: Annotated[Float32, "moves all_features"],
 ) -> None:
+    """Write the legal moves of games and their own features, without those of positions."""
     k = 0
     for game in range(masks.shape[0]):
         ones = 0
@@ -420,7 +421,7 @@ def _write_position(rules, plans, state, b, drawn, notes, size, out):
 
 
 @kernel
-def _read(
+def write_features(
     rules: Rules,
     plans: Rules,
     scratch: Scratch,

@@ -56,12 +56,12 @@ class Linear(Policy):
         """Actions int64 ``[n]``; ``sets`` int64 ``[n]`` is the index of the weights of each game."""
         seen = self.reader.read_moves(observations, masks)
         actions = np.zeros(len(masks), dtype=np.int64)
-        _best(seen.games, seen.actions, seen.moves, self.weights, sets, actions)
+        choose_best(seen.games, seen.actions, seen.moves, self.weights, sets, actions)
         return actions
 
 
 @kernel
-def _best(
+def choose_best(
     games: Annotated[Int64, "moves"],
     actions: Annotated[Int64, "moves"],
     moves: Annotated[Float32, "moves features"],

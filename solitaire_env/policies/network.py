@@ -269,7 +269,7 @@ class CompiledNetwork(NetworkPlayer):
             moves[:, NUM_MOVE:] -= positions[games]
             self._score(of_position[games], moves, scores[part])
         temperature = 1.0 if self.temperature is None else float(self.temperature)
-        _softmax(
+        softmax(
             scores, seen.games, seen.actions, temperature, probabilities, highest, np.zeros(len(masks))
         )  # fmt: skip
 
@@ -280,11 +280,11 @@ class CompiledNetwork(NetworkPlayer):
         w = self._weights
         rows += w.move.bias
         _multiply(moves, w.move.weight, rows)
-        _normalize(rows, w.norms[0])
+        normalize(rows, w.norms[0])
         for layer, norm in zip(w.hidden, w.norms[1:], strict=True):
             rows = _apply(layer, rows)
-            _normalize(rows, norm)
-        _weigh(rows, w.head, moves, w.linear, scores)
+            normalize(rows, norm)
+        weigh(rows, w.head, moves, w.linear, scores)
 
     def value_of(self, features: Floats) -> Floats | None:
         """The expected returns ``[n]`` from the positions' features; None if the head was not kept."""
@@ -333,7 +333,7 @@ def _apply(layer: Layer, rows: Floats) -> Floats:
 
 def _multiply(rows: Floats, weight: Floats, out: Floats) -> None:
     """Add ``rows @ weight`` to ``out``."""
-    _add_product(rows, weight, np.empty(rows.shape[1] + 1, dtype=np.int64), out)
+    add_product(rows, weight, np.empty(rows.shape[1] + 1, dtype=np.int64), out)
 
 
 # --------------------------------------------------------------------------------------- weights
@@ -415,7 +415,7 @@ def _fingerprint(model: Model) -> str:
 
 
 @kernel
-def _add_product(
+def add_product(
     rows: Annotated[Float64, "n inputs"],
     weight: Annotated[Float64, "inputs outputs"],
     used: Annotated[Int64, "inputs+1"],
@@ -447,7 +447,7 @@ def _add_product(
 
 
 @kernel
-def _normalize(rows: Annotated[Float64, "n size"], norm: Annotated[Float64, "2 size"]) -> None:
+def normalize(rows: Annotated[Float64, "n size"], norm: Annotated[Float64, "2 size"]) -> None:
     """Layer normalization and ReLU in place: rows float64 ``[n, size]``, scale and shift ``[2, size]``."""
     size = rows.shape[1]
     for n in range(rows.shape[0]):
@@ -476,7 +476,7 @@ def _sum(row, squared):
 
 
 @kernel
-def _weigh(
+def weigh(
     rows: Annotated[Float64, "moves hidden"],
     head: Annotated[Float64, "hidden"],
     moves: Annotated[Float64, "moves features"],
@@ -495,7 +495,7 @@ def _weigh(
 
 
 @kernel
-def _softmax(
+def softmax(
     scores: Annotated[Float64, "moves"],
     games: Annotated[Int64, "moves"],
     actions: Annotated[Int64, "moves"],

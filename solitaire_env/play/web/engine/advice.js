@@ -32,10 +32,10 @@ function deterministic(machine, cards, plan, common, view) {
   const { own_features: own } = common;
   const [games, actions] = [0, 1].map(() => machine.array("int64", [rules.actions]));
   const moves = machine.array("float32", [rules.actions, own]);
-  const read = machine.bind("move_features__reader___read_moves", [
+  const read = machine.bind("move_features__reader__write_move_features", [
     values, machine.arrays(view.state), machine.arrays(view.scratch), machine.array("float64", [own]), seen, state.mask,
   ]); // prettier-ignore
-  const best = machine.bind("policies__linear___best", []);
+  const best = machine.bind("policies__linear__choose_best", []);
   const weights = machine.array(...plan.weights);
   const sets = machine.array("int64", [1]);
   return () => {
@@ -70,7 +70,7 @@ export class Adviser {
     this.action = long(1);
     this.singles = long(1, SINGLES);
     this.count = long(1);
-    this.expandRows = machine.bind("core__supermoves___expand_rows", [
+    this.expandRows = machine.bind("core__supermoves__write_singles", [
       this.cards.values, cards.values, this.cards.arrays, long(1), this.action,
       [long(piles), long(cells + 1), long(SINGLES), long(TASKS, 4)], this.singles, this.count,
     ]); // prettier-ignore

@@ -74,12 +74,12 @@ export class Network {
     const scratch = [many(view.state), many(view.events), machine.arrays(view.scratch), machine.arrays(view.notes)];
     const lookaheads = [array("int64", [1]), long(), long(), long(), this.weights];
     const few = [values, plan.plans, ...scratch, lookaheads, this.seen, this.mask, plan.numbers, lookahead, array(...plan.family)];
-    this.read = machine.bind("move_features__reader___read", few);
-    this.findSafe = machine.bind("move_features__autoplay___find_safe_moves", [values, machine.arrays(view.state), this.seen, this.mask, this.safe]);
-    this.product = machine.bind("policies__network___add_product", []);
-    this.normalize = machine.bind("policies__network___normalize", []);
-    this.weigh = machine.bind("policies__network___weigh", []);
-    this.softmax = machine.bind("policies__network___softmax", []);
+    this.read = machine.bind("move_features__reader__write_features", few);
+    this.findSafe = machine.bind("move_features__autoplay__find_safe_moves", [values, machine.arrays(view.state), this.seen, this.mask, this.safe]);
+    this.product = machine.bind("policies__network__add_product", []);
+    this.normalize = machine.bind("policies__network__normalize", []);
+    this.weigh = machine.bind("policies__network__weigh", []);
+    this.softmax = machine.bind("policies__network__softmax", []);
   }
 
   sums(count) {
