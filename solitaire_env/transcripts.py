@@ -293,7 +293,7 @@ def replay(transcript: Transcript) -> Iterator[Step]:
         If the deal has another start, an action is illegal, or the game does not end there and as stated. The
         message names the step. The end is checked after the last step.
     ImportError
-        If another program's deal is named, and pysol-cards is not installed.
+        If a deal is named that needs pysol-cards, and it is not installed.
     """
     t = check_kind("transcript", transcript, Transcript)
     env = SolitaireEnv(t.variant, on_invalid="raise")

@@ -330,7 +330,9 @@ def test_invalid_position_files_are_refused(
 
 def test_missing_libraries_are_named(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pysol_cards.cards", None)
-    assert "pip install 'solitaire-env[deals]'" in screen.refuses("show", "eights-down", "--deal", "ms:1")
+    assert "pip install 'solitaire-env[deals]'" in screen.refuses(
+        "show", "eights-down", "--deal", "pysol:32001"
+    )
     monkeypatch.delitem(sys.modules, "solitaire_env.play.server", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert 'pip install "solitaire-env[web]"' in screen.refuses("serve")

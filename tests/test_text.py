@@ -395,7 +395,7 @@ REFUSED_STARTS: dict[str, dict[str, Any]] = {
     "a deal of no program": {"deal": "ms:0"},
     "a fraction": {"deal": 1.5},
     "a list": {"deal": [1]},
-    "a deal that needs a package": {"deal": "pysol:24"},
+    "a deal that needs a package": {"deal": "pysol:32001"},
     "a negative seed": {"seed": -1},
     "a seed in words": {"seed": "first"},
     "a position in words": {"position": "first"},

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core.shuffle import RESERVED_DEALS as RESERVED_DEALS
-from solitaire_env.core.shuffle import pick_rows, shuffle_rows
+from solitaire_env.core.shuffle import microsoft_order, pick_rows, shuffle_rows
 from solitaire_env.core.variant import Variant
 from solitaire_env.util.arguments import check_kind
 from solitaire_env.util.messages import shown
@@ -24,6 +24,10 @@ Deal = int | str
 """A deal number, or the name of another program's deal: ``"ms:11982"``, ``"pysol:24"``."""
 
 MAX_DEAL: Final = 2**63 - 1
+MAX_MS_DEAL: Final = 2**33 - 1
+"""Microsoft's deals end at 1,000,000; PySolFC continues the generator to 33 bits."""
+PYSOL_AS_MS: Final = 32_000
+"""PySolFC's deals up to this number are Microsoft's; for the others its generator is Python's."""
 
 
 def check_deal(variant: Variant, deal: Deal) -> Deal:
@@ -80,8 +84,8 @@ def deal_order(variant: Variant, deal: Deal) -> npt.NDArray[np.int8]:
     Parameters
     ----------
     deal
-        A deal number, ``"ms:N"`` (Microsoft FreeCell's deals) or ``"pysol:N"`` (PySolFC's), which need the
-        extra ``solitaire-env[deals]``.
+        A deal number, ``"ms:N"`` (Microsoft FreeCell's deals) or ``"pysol:N"`` (PySolFC's); above 32,000
+        these need the extra ``solitaire-env[deals]``.
     """
     deal = check_deal(variant, deal)
     if isinstance(deal, str):
@@ -98,9 +102,7 @@ def _read_name(variant: Variant, deal: str) -> tuple[str, int]:
     if variant.ranks != 13:
         raise ValueError(f"deal {deal!r} is of a full pack, but {variant.name} has {variant.ranks} ranks")
     program, number = match[1], int(match[2])
-    # Microsoft's deals end at 1,000,000; PySolFC continues its generator to 33 bits, and its own deals to 20
-    # digits.
-    limit = 2**33 - 1 if program == "ms" else 10**20 - 1
+    limit = MAX_MS_DEAL if program == "ms" else 10**20 - 1
     if not 1 <= number <= limit:
         raise ValueError(f"deal {deal!r} is out of range, allowed: {program}:1 to {program}:{limit}")
     return program, number
@@ -108,18 +110,26 @@ def _read_name(variant: Variant, deal: str) -> tuple[str, int]:
 
 def _other_programs_order(variant: Variant, deal: str) -> npt.NDArray[np.int8]:
     program, number = _read_name(variant, deal)
+    order = np.empty(variant.cards, dtype=np.int8)
+    if program == "ms" or number <= PYSOL_AS_MS:
+        microsoft_order(number, variant.decks, order)
+    else:
+        order[:] = _pysol_order(variant, number)
+    return order if program == "ms" else np.array(_as_we_deal(variant, order.tolist()), dtype=np.int8)
+
+
+def _pysol_order(variant: Variant, number: int) -> list[int]:
     try:
         from pysol_cards.cards import createCards
         from pysol_cards.random import shuffle
         from pysol_cards.random_base import RandomBase
     except ImportError as error:
-        raise ImportError(f"deal {deal!r} needs pysol-cards: pip install 'solitaire-env[deals]'") from error
-    numbering = RandomBase.DEALS_MS if program == "ms" else RandomBase.DEALS_PYSOLFC
-    cards = shuffle(createCards(variant.decks), number, numbering)[::-1]
+        needs = "needs pysol-cards: pip install 'solitaire-env[deals]'"
+        raise ImportError(f"deal 'pysol:{number}' {needs}") from error
+    cards = shuffle(createCards(variant.decks), number, RandomBase.DEALS_PYSOLFC)[::-1]
     # pysol-cards numbers its suits Clubs, Spades, Hearts, Diamonds.
     suits = (0, 3, 2, 1)
-    order = [4 * card.rank + suits[card.suit] for card in cards]
-    return np.array(_as_we_deal(variant, order) if program == "pysol" else order, dtype=np.int8)
+    return [4 * card.rank + suits[card.suit] for card in cards]
 
 
 def _as_we_deal(variant: Variant, order: list[int]) -> list[int]:

@@ -133,6 +133,36 @@ def shuffle_rows(states: Annotated[UInt64, "n"], orders: Annotated[Int8, "n rule
 
 
 @kernel
+def microsoft_order(number: int, decks: int, order: Annotated[Int8, "cards"]) -> None:
+    """Write the order in which the cards of a deal of Microsoft FreeCell leave the pack, int8 ``[cards]``.
+
+    PySolFC continues the numbers beyond 32,000 to 33 bits, and the pack to several decks [3].
+
+    [3] pysol-cards, ``random_base.py`` and ``random.py``.
+    """
+    cards = order.shape[0]
+    for k in range(cards):
+        card = k % 52
+        order[k] = SUITS + card
+        if decks > 1:  # suit by suit: Clubs, Spades, Hearts, Diamonds
+            order[k] = SUITS * (1 + card % 13) + (SUITS - card // 13) % SUITS
+    state = number & 0xFFFFFFFF
+    for last in range(cards - 1, 0, -1):
+        state = (state * 214013 + 2531011) & 0x1FFFFFFFF
+        drawn = ((state >> 16) & 0x7FFF) | ((number >> 31) << 15)
+        if number > 0xFFFFFFFF:
+            drawn = ((state >> 16) & 0xFFFF) + 1
+        other = drawn % (last + 1)
+        card = order[last]
+        order[last] = order[other]
+        order[other] = card
+    for first in range(cards // 2):
+        card = order[first]
+        order[first] = order[cards - 1 - first]
+        order[cards - 1 - first] = card
+
+
+@kernel
 def pick_rows(
     streams: Annotated[UInt64, "batch"],
     chosen: Annotated[Int64, "chosen"],

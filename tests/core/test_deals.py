@@ -132,10 +132,25 @@ def test_cards_that_start_home_are_skipped_wherever_they_are(name: str) -> None:
     [(1, "JD 2D 9H JC 5D 7H 7C 5H"), (2, "3D 5H JC KH 5S 5H KC KC"), (4, "3D 6D QD 4C 3D 3D JC KC")],
 )
 def test_deals_of_other_programs_have_their_order(decks: int, first: str) -> None:
-    pytest.importorskip("pysol_cards")
     variant = BY_DECKS[decks]
     assert " ".join(names(variant, "pysol:1")[:8]) == first
     assert " ".join(names(variant, "ms:1")[:8]) == first
+
+
+@pytest.mark.parametrize("decks", [1, 2, 4])
+def test_orders_of_other_programs_equal_those_of_pysol_cards(decks: int) -> None:
+    """At each border of the generator's three ranges of numbers, and in them."""
+    shuffle = pytest.importorskip("pysol_cards.random").shuffle
+    pack = pytest.importorskip("pysol_cards.cards").createCards
+    kinds = pytest.importorskip("pysol_cards.random_base").RandomBase
+    variant = BY_DECKS[decks]
+    numbers = [1, 32_000, 32_001, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**33 - 1, 2**32 + 11982, 3**20]
+    for deal, kind in [(f"ms:{n}", kinds.DEALS_MS) for n in numbers] + [
+        (f"pysol:{n}", kinds.DEALS_PYSOLFC) for n in (1, 32_000, 32_001, 10**19)
+    ]:
+        cards = shuffle(pack(decks), int(deal.partition(":")[2]), kind)[::-1]
+        expected = ["A23456789TJQK"[card.rank - 1] + "CSHD"[card.suit] for card in cards]
+        assert names(variant, deal) == expected, deal
     assert Counter(names(variant, "pysol:12345678901234567890")) == Counter(names(variant, 0))
 
 

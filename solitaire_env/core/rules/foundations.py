@@ -1,8 +1,12 @@
 """Foundations: which cards go home, onto which foundation, and which come back."""
 
+from typing import Annotated
+
 from solitaire_env.core.cards import SUITS
-from solitaire_env.core.native import inner
+from solitaire_env.core.layout import Rules
+from solitaire_env.core.native import Int64, inner, kernel
 from solitaire_env.core.rules.building import base_rank, color, fits, is_in, playable, wrapped
+from solitaire_env.core.rules.state import State
 
 
 @inner
@@ -30,6 +34,28 @@ def taken_home(rules, state, b, foundation):
         return 0
     rank = wrapped(rules, base_rank(rules, state, b) + count)
     return home_suits(rules, count, foundation // rules.decks) << (4 * rank)
+
+
+@kernel
+def read_foundations(
+    rules: Rules,
+    state: State,
+    row: int,
+    tops: Annotated[Int64, "foundations"],
+    takes: Annotated[Int64, "foundations"],
+) -> None:
+    """Write the possible last cards of each foundation and the cards that it takes, as bits.
+
+    With alternating colors a foundation has two possible last cards of a color: only their number is stored.
+    """
+    base = base_rank(rules, state, row)
+    for foundation in range(tops.shape[0]):
+        below = state.rows[row, rules.row_foundations + foundation] - 1
+        takes[foundation] = taken_home(rules, state, row, foundation)
+        tops[foundation] = 0
+        if below >= 0:
+            suits = home_suits(rules, below, foundation // rules.decks)
+            tops[foundation] = suits << (4 * wrapped(rules, base + below))
 
 
 @inner
