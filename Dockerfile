@@ -10,10 +10,10 @@ COPY pyproject.toml constraints.txt README.md LICENSE /src/
 COPY native /src/native
 COPY solitaire_env /src/solitaire_env
 RUN python -m venv /opt/solitaire-env \
-    && python -m pip install --no-cache-dir --constraint /src/constraints.txt "/src[web]" \
+    && python -m pip install --no-cache-dir --constraint /src/constraints.txt /src \
     && rm -r /src
 
 USER 65534:65534
 EXPOSE 8000
 ENTRYPOINT ["python", "-m", "solitaire_env"]
-CMD ["serve", "--host", "0.0.0.0", "--policy", "shipped"]
+CMD ["serve", "--host", "0.0.0.0"]

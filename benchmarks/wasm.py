@@ -30,7 +30,8 @@ from solitaire_env.core.layout import PLAY, PLAYING, make_rules
 from solitaire_env.core.rules.deal import deal_rows
 from solitaire_env.core.rules.step import step_rows
 from solitaire_env.core.shuffle import make_deals
-from solitaire_env.play.site import described, write_site
+from solitaire_env.play.page_data import described, games_data
+from solitaire_env.play.site import write_site
 from solitaire_env.variants import get_variant
 
 GAMES: Final = ("forty-thieves", "busy-aces", "eights-down", "freecell", "klondike", "yukon")
@@ -48,7 +49,8 @@ class Native:
         deals = make_deals(rules, variant.tableau, NUM_GAMES, variant.face_down_rows or ())
         deals.orders[:] = shuffled(variant, range(NUM_GAMES))
         self.state, events = make_state(rules, NUM_GAMES), make_events(NUM_GAMES)
-        self.arrays = [described(each) for each in (deals, self.state, events)]
+        arrays = {"deals": deals, "state": self.state, "events": events}
+        self.arrays = {name: described(each) for name, each in arrays.items()}
         self.actions = np.zeros(NUM_GAMES, dtype=np.int64)
         self.steps = 0
         """Steps of the recorded games."""
@@ -86,9 +88,9 @@ def main() -> None:
     set_num_threads(1)
     games = {name: Native(name) for name in GAMES}
     recorded = {name: game.record() for name, game in games.items()}
-    record: list[dict[str, Any]] = [
+    played: list[dict[str, Any]] = [
         {
-            "rules": list(game.rules),
+            "rules": game.rules._asdict(),
             "arrays": game.arrays,
             "actions": base64.b64encode(recorded[name].tobytes()).decode(),
             "calls": CALLS,
@@ -97,7 +99,7 @@ def main() -> None:
     ]
     with tempfile.TemporaryDirectory() as folder:
         write_site(Path(folder, "site"))
-        Path(folder, "record.json").write_text(json.dumps(record))
+        Path(folder, "record.json").write_text(json.dumps({"data": games_data(), "played": played}))
         command = [node, str(Path(__file__).with_suffix(".mjs")), f"{folder}/site", f"{folder}/record.json"]
         done = subprocess.run([*command, str(ROUNDS)], capture_output=True, text=True, check=True)
     rows = []

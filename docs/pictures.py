@@ -1,6 +1,6 @@
 """Write the pictures of the pages in the browser: ``python -m docs.pictures``.
 
-It needs the extras ``web`` and ``browser`` and Debian's ``chromium``, and writes ``images/browser.png``,
+It needs the extra ``browser`` and Debian's ``chromium``, and writes ``images/browser.png``,
 ``images/replay.png`` and ``images/playing.gif``, in which a policy plays.
 """
 
@@ -9,19 +9,17 @@ import os
 import shutil
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-import uvicorn
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from solitaire_env.evaluation import evaluate
-from solitaire_env.play import server
 from solitaire_env.play.replay_page import replay_page
+from solitaire_env.play.server import Server, listen
 from solitaire_env.transcripts import parse_transcript
 
 IMAGES: Final = Path(__file__).parent / "images"
@@ -30,25 +28,19 @@ WIDTH: Final = 560
 """Of the moving picture, in pixels."""
 FRAME: Final = 350
 """How long one of its frames is shown, in milliseconds."""
-POLICY: Final = "linear"
 
 
 @contextmanager
 def serving() -> Iterator[str]:
     """The address of a server."""
-    app = server.make_app([POLICY])
-    with server.listen("127.0.0.1", 0) as listener:
-        running = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
-        thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
+    with listen("127.0.0.1", 0) as listener, Server(listener) as server:
+        thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        while not running.started:
-            time.sleep(0.01)
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
         finally:
-            running.should_exit = True
+            server.shutdown()
             thread.join()
-            app.state.games.close()
 
 
 def open_page(browser: Browser, address: str, width: int, height: int, **more: Any) -> Page:

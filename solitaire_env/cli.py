@@ -21,7 +21,7 @@ from solitaire_env.util.command_line import parse, run_command
 from solitaire_env.util.files import read_given, write_text
 from solitaire_env.util.messages import text_table
 from solitaire_env.util.progress import ProgressLine
-from solitaire_env.variants import VARIANTS, Variant, grouped
+from solitaire_env.variants import Variant, grouped, known_variants
 
 # Modules with the engine are imported by the commands that play.
 if TYPE_CHECKING:
@@ -312,9 +312,10 @@ class Serve:
     """A further host name of the server, such as that of a proxy in front of it; can be repeated. By
     default: localhost, the name in --host, and addresses."""
     policy: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="POLICY")] = ()
-    """A policy for hints and win rates besides greedy: linear, shipped, a model folder such as
-    runs/busy-aces-1, or module:Class; can be repeated. The page selects the last one that plays the game. By
-    default linear, greedy and shipped."""
+    """A policy for hints and win rates besides the page's own: search, a model folder such as
+    runs/busy-aces-1, or module:Class; can be repeated."""
+    env: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="GAME")] = ()
+    """module:id of a custom variant, whose module is imported; can be repeated."""
     trust_model: bool = False
     """Import the modules of custom networks that model folders name, which can run any code."""
 
@@ -324,9 +325,10 @@ class Serve:
 
         for name in self.policy if self.trust_model else ():
             trust_folder(name)
-
-        policies = self.policy or ("linear", "greedy", "shipped")
-        serve(policies, listen(self.host, self.port), self.host, self.allow_host)
+        for game in self.env:
+            import_module_of(game)
+            resolve_variant(game)
+        serve(self.policy, listen(self.host, self.port), self.host, self.allow_host)
 
 
 @dataclass(frozen=True)
@@ -335,12 +337,17 @@ class Site:
 
     folder: Annotated[Positional[Path], arg(metavar="DIR")]
     """Folder to write; files of the same names are replaced."""
+    env: Annotated[tuple[str, ...], UseAppendAction, arg(metavar="GAME")] = ()
+    """module:id of a custom variant, whose module is imported; can be repeated."""
 
     def run(self) -> None:
         from solitaire_env.play.site import write_site
 
+        for game in self.env:
+            import_module_of(game)
+            resolve_variant(game)
         size = write_site(self.folder)
-        print(f"{self.folder}: {len(VARIANTS)} games, {size / 1000:,.0f} kB")
+        print(f"{self.folder}: {len(known_variants())} games, {size / 1000:,.0f} kB")
         print(f"To play: python -m http.server --directory {self.folder}")
 
 

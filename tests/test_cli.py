@@ -333,9 +333,6 @@ def test_missing_libraries_are_named(screen: Screen, monkeypatch: pytest.MonkeyP
     assert "pip install 'solitaire-env[deals]'" in screen.refuses(
         "show", "eights-down", "--deal", "pysol:32001"
     )
-    monkeypatch.delitem(sys.modules, "solitaire_env.play.server", raising=False)
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
-    assert 'pip install "solitaire-env[web]"' in screen.refuses("serve")
 
 
 def test_the_version_and_help_are_printed(screen: Screen, capsys: pytest.CaptureFixture[str]) -> None:

@@ -170,7 +170,7 @@ def test_dir_lists_the_public_names() -> None:
 
 
 EXTRAS = ("stable_baselines3", "torch", "PIL", "pygame", "imageio", "imageio_ffmpeg", "moviepy", "yaml",
-          "pysol_cards", "starlette", "uvicorn", "pydantic", "scipy", "matplotlib", "rich")  # fmt: skip
+          "pysol_cards", "pydantic", "scipy", "matplotlib", "rich")  # fmt: skip
 
 WITHOUT_EXTRAS = """
 import importlib, pkgutil, sys
@@ -198,4 +198,3 @@ def test_modules_without_their_libraries_say_what_to_install() -> None:
         )
     assert "stable_baselines3" in lacking["solitaire_env.sb3"] and "[train]" in lacking["solitaire_env.sb3"]
     assert "[render]" in lacking["solitaire_env.render.picture"]
-    assert "[web]" in lacking["solitaire_env.play.server"]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core.shuffle import RESERVED_DEALS as RESERVED_DEALS
-from solitaire_env.core.shuffle import microsoft_order, pick_rows, shuffle_rows
+from solitaire_env.core.shuffle import base_card_first, microsoft_order, pick_rows, shuffle_rows
 from solitaire_env.core.variant import Variant
 from solitaire_env.util.arguments import check_kind
 from solitaire_env.util.messages import shown
@@ -115,7 +115,9 @@ def _other_programs_order(variant: Variant, deal: str) -> npt.NDArray[np.int8]:
         microsoft_order(number, variant.decks, order)
     else:
         order[:] = _pysol_order(variant, number)
-    return order if program == "ms" else np.array(_as_we_deal(variant, order.tolist()), dtype=np.int8)
+    if program == "pysol" and variant.base == "dealt":
+        base_card_first(order)
+    return order[pysol_places(variant)] if program == "pysol" and variant.pysol_order else order
 
 
 def _pysol_order(variant: Variant, number: int) -> list[int]:
@@ -132,15 +134,11 @@ def _pysol_order(variant: Variant, number: int) -> list[int]:
     return [4 * card.rank + suits[card.suit] for card in cards]
 
 
-def _as_we_deal(variant: Variant, order: list[int]) -> list[int]:
-    """The pack from which our deal, row by row, gives each pile the same cards as PySolFC's deal."""
-    if variant.base == "dealt":
-        # PySolFC first takes out the cards of the first card's rank, and deals the last of them.
-        last = max(k for k, card in enumerate(order) if card >> 2 == order[0] >> 2)
-        return [order[last], *order[:last], *order[last + 1 :]]
-    if not variant.pysol_order:
-        return order
-    coming = iter(order)
+def pysol_places(variant: Variant) -> list[int]:
+    """For each card that our deal, row by row, takes from the pack: its place in PySolFC's pack, int
+    ``[cards]``, so that each pile gets the same cards.
+    """
+    coming = iter(range(variant.cards))
     piles: list[list[int]] = [[] for _ in range(variant.piles + variant.cells)]
     for pile in variant.pysol_order:
         piles[pile].append(next(coming))

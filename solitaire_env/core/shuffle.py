@@ -163,6 +163,20 @@ def microsoft_order(number: int, decks: int, order: Annotated[Int8, "cards"]) ->
 
 
 @kernel
+def base_card_first(order: Annotated[Int8, "cards"]) -> None:
+    """Move the last card of the first card's rank to the front, as PySolFC does where the deal decides the
+    base.
+    """
+    last = order.shape[0] - 1
+    while order[last] >> 2 != order[0] >> 2:
+        last -= 1
+    card = order[last]
+    for k in range(last, 0, -1):
+        order[k] = order[k - 1]
+    order[0] = card
+
+
+@kernel
 def pick_rows(
     streams: Annotated[UInt64, "batch"],
     chosen: Annotated[Int64, "chosen"],

@@ -50,6 +50,12 @@ class Scratch(NamedTuple):
     """Columns of :class:`Task`, ``[MOST_TASKS, 4]``; a stack, the last one is next."""
 
 
+def make_scratch(rules: Rules) -> Scratch:
+    """Scratch arrays for one supermove."""
+    sizes = (rules.piles, rules.cells + 1, MOST_SINGLES, (MOST_TASKS, len(TASK)))
+    return Scratch(*(np.zeros(size, dtype=np.int64) for size in sizes))
+
+
 @lru_cache(VARIANTS_KEPT)
 def strict_variant(variant: Variant) -> Variant:
     """The same game with single cards only, the action set of :func:`expand_rows`."""
@@ -93,9 +99,7 @@ def expand_rows(
     singles = np.empty((len(rows), MOST_SINGLES), dtype=np.int64)
     counts = np.empty(len(rows), dtype=np.int64)
     rules, strict = make_rules(variant), make_rules(strict_variant(variant))
-    sizes = (rules.piles, rules.cells + 1, MOST_SINGLES, (MOST_TASKS, len(TASK)))
-    scratch = Scratch(*(np.empty(size, dtype=np.int64) for size in sizes))
-    write_singles(rules, strict, state, rows, actions, scratch, singles, counts)
+    write_singles(rules, strict, state, rows, actions, make_scratch(rules), singles, counts)
     return singles[:, : counts.max(initial=0)], counts
 
 

@@ -236,7 +236,7 @@ class MoveReader:
             try:
                 scratch = self._free.pop()
             except IndexError:
-                scratch = _make_scratch(self.rules)
+                scratch = make_scratch(self.rules)
             read_part(
                 scratch, observations[part], masks[part],
                 LegalMoves(games, features.actions[moves], features.moves[moves], features.positions[part]),
@@ -248,7 +248,8 @@ class MoveReader:
         return features
 
 
-def _make_scratch(rules: Rules) -> Scratch:
+def make_scratch(rules: Rules) -> Scratch:
+    """Scratch arrays for reading one game at a time."""
     return Scratch(
         make_state(rules, ROWS),
         make_events(ROWS),

@@ -69,13 +69,17 @@ class Adviser:
         self._last: tuple[tuple[int, str, int], Decisions] | None = None
         self._lock = Lock()
 
-    def advise(self, session: Session, likeliest: bool = False) -> Advice | None:
+    def advise(
+        self, session: Session, likeliest: bool = False, decisions: int | None = None
+    ) -> Advice | None:
         """The policy's action in the current position of a session; None if no action is legal.
 
         Parameters
         ----------
         likeliest
             Whether to return the likeliest action, if the policy knows it, instead of a random one.
+        decisions
+            Number of decisions in the game up to now; by default those of the session.
 
         Raises
         ------
@@ -85,9 +89,9 @@ class Adviser:
         if not session.legal():
             return None
         with self._lock:
-            decisions = self._decide(session)
-            action, thought = int(decisions.actions[0]), decisions.thoughts[0]
-            singles = decisions.singles_of(0)
+            chosen = self._decide(session, session.decisions if decisions is None else decisions)
+            action, thought = int(chosen.actions[0]), chosen.thoughts[0]
+            singles = chosen.singles_of(0)
             view = self.runner.view
             if likeliest and thought is not None and thought.actions:
                 action = view.actions.parse(thought.actions[0][0])
@@ -104,14 +108,14 @@ class Adviser:
         state, variant = self.runner.view_batch.state, self.runner.view.variant
         return describe_action(variant, state, 0, action), move_of(variant, state, 0, action)
 
-    def _decide(self, session: Session) -> Decisions:
+    def _decide(self, session: Session, number: int) -> Decisions:
         """The policy's decision. The policy is called once per position; repeated calls return the stored
         decision.
         """
         position = session.full_position()
-        key = (session.number, session.env.position(), session.decisions)
+        key = (session.number, session.env.position(), number)
         stock_seen = session.env.get_state()["stock_seen"]
-        self.runner.set_game(position, stock_seen, session.start, session.decisions, session.number)
+        self.runner.set_game(position, stock_seen, session.start, number, session.number)
         if self._last is not None and self._last[0] == key:
             self.runner.show(np.zeros(1, dtype=np.int64))
             return self._last[1]

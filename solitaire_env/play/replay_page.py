@@ -47,23 +47,23 @@ def replay_data(transcript: Transcript) -> dict[str, Any]:
         "steps": [],
         "thoughts": [],
     }
-    describer = _ActionDescriber(variant)
-    describer.set_position(transcript.start)
+    finder = _PlaceFinder(variant)
+    finder.set_position(transcript.start)
     thoughts = iter(transcript.thoughts)
     for step in replay(transcript):
-        data["thoughts"].append(describer.thought(next(thoughts, None)))
+        data["thoughts"].append(finder.thought(next(thoughts, None)))
         after = seen(step.position)
         changed = {name: cards for name, cards in after.items() if cards != before[name]}
-        data["steps"].append([step.text, step.words, changed, describer.describe(step.text)[1]])
+        data["steps"].append([step.text, changed, finder.place(step.text)])
         before = after
-        describer.set_position(step.position)
+        finder.set_position(step.position)
     if not transcript.thoughts:
         data["thoughts"] = []
     return data
 
 
-class _ActionDescriber:
-    """Describes actions in a position, of the game itself and of its action set with supermoves."""
+class _PlaceFinder:
+    """Finds where actions move cards, those of the game itself and of its action set with supermoves."""
 
     def __init__(self, variant: Variant) -> None:
         self.envs = [SolitaireEnv(variant)]
@@ -76,23 +76,21 @@ class _ActionDescriber:
         for env in self.envs:
             env.reset(options={"position": replace(self.position, variant=env.variant)})
 
-    def describe(self, text: str) -> tuple[str, tuple[str, str, int] | None]:
-        """A legal action in words, its start, its target and the number of cards; an illegal one stays a
-        text.
-        """
+    def place(self, text: str) -> tuple[str, str, int] | None:
+        """The start of a legal action, its target and the number of cards; None for an illegal one."""
         for env in self.envs:
             with contextlib.suppress(ValueError):
                 action = env.parse_action(text)
                 if action in env.legal_actions():
                     to = places(self.position, env.moved_cards(action))
-                    return env.describe_action(action), (to["source"], to["targets"][0], to["count"])
-        return text, None
+                    return to["source"], to["targets"][0], to["count"]
+        return None
 
     def thought(self, thought: Thought | None) -> Any:
-        """A thought, with the words and places of its actions."""
+        """A thought, with the places of its actions."""
         if thought is None:
             return None
-        return thought.value, [(text, share, *self.describe(text)) for text, share in thought.actions]
+        return thought.value, [(text, share, self.place(text)) for text, share in thought.actions]
 
 
 def replay_page(transcript: Transcript) -> str:

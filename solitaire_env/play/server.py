@@ -1,105 +1,172 @@
 """Play in the browser: ``python -m solitaire_env serve``.
 
-Games are sessions in the memory of one process and end with it. All rules come from the engine: the page
-requests the legal moves. Answers are JSON; a refused request gets ``{"error": "..."}`` and a 4xx status.
+The page plays by itself, with the files of :mod:`solitaire_env.play.site`; games are kept by the browser. The
+server answers only what a browser lacks, by ``POST /api/hint`` and others: :mod:`solitaire_env.play.answers`.
+Answers are JSON; a refused request gets ``{"error": "..."}`` and a 4xx status.
 """
 
-import asyncio
-import inspect
 import ipaddress
 import json
-import mimetypes
 import re
+import select
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
-from pathlib import Path
+from collections.abc import Sequence
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import PurePosixPath
+from threading import BoundedSemaphore
 from typing import Any, Final
 
 from solitaire_env.core.batch import IllegalActionError
-from solitaire_env.env import SolitaireEnv
-from solitaire_env.play.games import GameStore, Refused
-from solitaire_env.play.replay_page import replay_page
-from solitaire_env.play.session import Session
-from solitaire_env.transcripts import Transcript, format_transcript
+from solitaire_env.play.answers import Answers, Cancelled, Refused
+from solitaire_env.play.site import site_files
 from solitaire_env.util.messages import one_line, shown
-
-try:
-    import uvicorn
-    from starlette.applications import Starlette
-    from starlette.concurrency import run_in_threadpool
-    from starlette.exceptions import HTTPException
-    from starlette.middleware import Middleware
-    from starlette.middleware.base import BaseHTTPMiddleware
-    from starlette.requests import ClientDisconnect, Request
-    from starlette.responses import HTMLResponse, JSONResponse, Response
-    from starlette.routing import Mount, Route
-    from starlette.staticfiles import StaticFiles
-except ImportError as error:
-    raise ImportError(
-        f'playing in the browser needs {error.name}: pip install "solitaire-env[web]"'
-    ) from None
 
 MAX_BODY: Final = 100_000
 """Maximum size of a request in bytes; a game with the maximum number of moves has fewer."""
+MAX_CONNECTIONS: Final = 200
+"""Maximum number of connections, each with a thread; further ones are closed."""
+CLIENT_TIMEOUT_S: Final = 20.0
+"""Seconds to wait for a client within a request, and for its next request."""
 _HEADERS: Final = {
-    "content-security-policy": "default-src 'self'; img-src 'self' data:; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'",
+    # WebAssembly is compiled, no text.
+    "content-security-policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; "
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-# On Windows the registry may say text/plain, and a browser then refuses modules.
-mimetypes.add_type("text/javascript", ".js")
+_TYPES: Final = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".wasm": "application/wasm",
+}
 
 
-async def _body(request: Request) -> dict[str, Any]:
-    """The JSON object of a request.
+class _Handler(BaseHTTPRequestHandler):
+    """Answers the requests of a connection."""
 
-    Pages of other sites may not send this content type without asking, and the answer is no.
-    """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip()
-    if kind != "application/json":
-        raise Refused(415, f"content type is {shown(kind)}, allowed: 'application/json'")
-    text = b""
-    async for part in request.stream():
-        text += part
-        if len(text) > MAX_BODY:
+    protocol_version = default_request_version = "HTTP/1.1"
+    timeout = CLIENT_TIMEOUT_S
+    # The body of an answer does not wait 40 ms for the client's delayed ACK.
+    disable_nagle_algorithm = True
+    server: "Server"
+
+    def do_GET(self) -> None:
+        """Send a file."""
+        if self._refuses_host():
+            return
+        path = self.path.partition("?")[0].removeprefix("/") or "index.html"
+        content = self.server.files.get(path)
+        if content is None:
+            self._refuse(HTTPStatus.NOT_FOUND, f"there is no file {shown(path)}")
+        else:
+            self._send(
+                HTTPStatus.OK, _TYPES.get(PurePosixPath(path).suffix, "application/octet-stream"), content
+            )
+
+    do_HEAD = do_GET
+
+    def do_POST(self) -> None:
+        """Answer a request of the page."""
+        if self._refuses_host():
+            return
+        try:
+            what = re.fullmatch(r"/api/([a-z-]{1,40})", self.path)
+            body = self._body()
+            answer = self.server.answers.answer(what[1] if what else self.path, body, self._is_wanted)
+        except Cancelled:
+            self.close_connection = True
+        except Refused as error:
+            self._refuse(error.status, str(error))
+        except IllegalActionError as error:
+            self._refuse(HTTPStatus.CONFLICT, one_line(error, 400))
+        except (ValueError, TypeError, ImportError) as error:
+            self._refuse(HTTPStatus.BAD_REQUEST, one_line(error, 400))
+        else:
+            self._send_json(HTTPStatus.OK, answer)
+
+    def _refuses_host(self) -> bool:
+        """Refuse other host names, which may resolve to this machine (DNS rebinding)."""
+        named = self.headers.get("host", "")
+        name = re.sub(r":[0-9]+$", "", named).strip("[]").lower()
+        if name in self.server.names or _is_address(name):
+            return False
+        allowed = ", ".join(map(repr, self.server.names))
+        reason = f"host is {shown(named)}, allowed: {allowed}, an address, or a name given by --allow-host"
+        self._refuse(HTTPStatus.FORBIDDEN, reason)
+        return True
+
+    def _body(self) -> dict[str, Any]:
+        """The JSON object of a request.
+
+        Pages of other sites may not send this content type without asking, and the answer is no.
+        """
+        kind = self.headers.get("content-type", "").partition(";")[0].strip()
+        if kind != "application/json":
+            raise Refused(415, f"content type is {shown(kind)}, allowed: 'application/json'")
+        length = self.headers.get("content-length", "")
+        if not re.fullmatch("[0-9]{1,9}", length):
+            raise Refused(411, f"content length is {shown(length)}, allowed: a number of bytes")
+        if int(length) > MAX_BODY:
             raise Refused(413, f"the request is too long, allowed: at most {MAX_BODY} bytes")
-    try:
-        body = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise Refused(400, f"the request is not JSON: {one_line(error)}") from None
-    if not isinstance(body, dict):
-        raise Refused(400, f"the request is a {type(body).__name__}, allowed: an object")
-    return body
+        text = self.rfile.read(int(length))
+        if len(text) < int(length):
+            raise Cancelled
+        try:
+            body = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise Refused(400, f"the request is not JSON: {one_line(error)}") from None
+        if not isinstance(body, dict):
+            raise Refused(400, f"the request is a {type(body).__name__}, allowed: an object")
+        return body
 
+    def _is_wanted(self) -> bool:
+        """Whether the client still waits for the answer."""
+        readable, _, _ = select.select([self.connection], [], [], 0)
+        return not readable or bool(self.connection.recv(1, socket.MSG_PEEK))
 
-def _call(function: Callable[..., dict[str, Any]], body: dict[str, Any]) -> dict[str, Any]:
-    """Call a function with the values of a request; a TypeError names those that it does not have."""
-    inspect.signature(function).bind(**body)
-    return function(**body)
+    # ---------------------------------------------------------------------------------- answers
 
+    def _refuse(self, status: int, reason: str) -> None:
+        # What is left of the request is not read.
+        self.close_connection = self.command == "POST"
+        self._send_json(status, {"error": reason})
 
-async def _guard(
-    request: Request,
-    call_next: Callable[[Request], Awaitable[Response]],
-    names: Sequence[str],
-) -> Response:
-    """Refuse other host names, which may resolve to this machine (DNS rebinding); add headers."""
-    named = request.headers.get("host", "")
-    name = re.sub(r":[0-9]+$", "", named).strip("[]").lower()
-    if name in names or _is_address(name):
-        response = await call_next(request)
-    else:
-        allowed = ", ".join(map(repr, names))
-        error = f"host is {shown(named)}, allowed: {allowed}, an address, or a name given by --allow-host"
-        response = JSONResponse({"error": error}, 403)
-    response.headers.update(_HEADERS)
-    return response
+    def _send_json(self, status: int, data: dict[str, Any]) -> None:
+        self._send(status, "application/json", json.dumps(data).encode())
+
+    def _send(self, status: int, kind: str, content: bytes) -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(content)))
+        if self.close_connection:
+            self.send_header("connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def end_headers(self) -> None:
+        """Add the headers of every answer."""
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        super().end_headers()
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse a request that is not valid HTTP, or of another method."""
+        self.close_connection = True
+        self._send_json(code, {"error": message or HTTPStatus(code).phrase})
+
+    def version_string(self) -> str:
+        """The name of the server in answers."""
+        return "solitaire-env"
+
+    def log_message(self, *_: Any) -> None:
+        """Log nothing."""
 
 
 def _is_address(host: str) -> bool:
@@ -110,100 +177,16 @@ def _is_address(host: str) -> bool:
     return True
 
 
-def _refuse(request: Request, error: Exception) -> Response:
-    if isinstance(error, HTTPException):
-        return JSONResponse({"error": error.detail}, error.status_code, error.headers)
-    status = 409 if isinstance(error, IllegalActionError) else 400
-    return JSONResponse({"error": one_line(error, 400)}, getattr(error, "status", status))
-
-
-class _Api:
-    """Answers requests with the games of the server."""
-
-    def __init__(self, games: GameStore) -> None:
-        self.games = games
-        self.verbs: dict[str, Callable[..., dict[str, Any]]] = {
-            "move": games.move,
-            "go-to": games.go_to,
-            "policies": games.list_policies,
-            "hint": games.hint,
-            "advance": games.advance,
-            "rates": games.rate,
-            "solve": games.solve,
-            "rules": games.rules,
-        }
-
-    def list_games(self, request: Request) -> Response:
-        """The games and their house rules."""
-        return JSONResponse(self.games.catalog())
-
-    async def new_game(self, request: Request) -> Response:
-        """Deal a game."""
-        body = await _body(request)
-        run = self._replay if body.get("moves_played") else run_in_threadpool
-        return JSONResponse(await run(_call, self.games.new, body), 201)
-
-    async def do_verb(self, request: Request) -> Response:
-        """Make a move, give a hint, measure a win rate, and so on."""
-        verb, body = request.path_params["verb"], await _body(request)
-        if verb not in self.verbs:
-            raise Refused(404, f"unknown request {shown(verb)}, allowed: {', '.join(self.verbs)}")
-        session = self.games.session(request.path_params["id"])
-
-        def answer() -> dict[str, Any]:
-            with session.lock:
-                return _call(partial(self.verbs[verb], session), body)
-
-        return JSONResponse(await run_in_threadpool(answer))
-
-    async def _replay(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a function that plays a whole game again."""
-        return await asyncio.wrap_future(self.games.replay(partial(function, *args)))
-
-    def download(self, request: Request) -> Response:
-        """The transcript of a game as a file."""
-        session = self.games.session(request.path_params["id"])
-        text = format_transcript(self._transcript(session))
-        variant = session.env.variant
-        name = re.sub(r"[^\w.-]+", "-", f"{variant.name}-{session.deal}.txt", flags=re.ASCII)
-        headers = {"content-disposition": f'attachment; filename="{name}"'}
-        return Response(text, media_type="text/plain", headers=headers)
-
-    async def replay(self, request: Request) -> Response:
-        """The page that shows each move of a game."""
-        session = self.games.session(request.path_params["id"])
-        page = await self._replay(lambda: replay_page(self._transcript(session)))
-        # A name for the file, so that a browser does not open it here: its scripts are its own.
-        return HTMLResponse(page, headers={"content-disposition": 'attachment; filename="replay.html"'})
-
-    def _transcript(self, session: Session) -> Transcript:
-        with session.lock:
-            return session.transcript(session.player)
-
-    def show_job(self, request: Request) -> Response:
-        """The progress and the results of a job."""
-        return JSONResponse(self.games.job(request.path_params["id"]).report())
-
-    async def cancel_job(self, request: Request) -> Response:
-        """Cancel a job."""
-        await _body(request)
-        job = self.games.job(request.path_params["id"])
-        job.cancel()
-        return JSONResponse(job.report())
-
-
-def make_app(
-    policies: Sequence[str] = (),
-    host: str = "127.0.0.1",
-    allowed_hosts: Sequence[str] = (),
-) -> Starlette:
-    """The server as an ASGI application.
+class Server(ThreadingHTTPServer):
+    """Serves the pages on a socket; clients that do not finish a request do not delay its end.
 
     Parameters
     ----------
+    listener
+        From :func:`listen`.
     policies
-        Names of policies for hints and win rates besides ``greedy``, as for
-        :func:`solitaire_env.loading.load_policy`. The page selects the last one that plays the game.
+        Names of policies for hints and win rates besides the page's own, as for
+        :func:`solitaire_env.loading.load_policy`.
     host
         The server's name, besides ``localhost`` and addresses.
     allowed_hosts
@@ -214,29 +197,39 @@ def make_app(
     ValueError
         If a policy plays no game.
     """
-    games = GameStore(policies)
-    api = _Api(games)
-    names = ["localhost", *(name.lower() for name in (host, *allowed_hosts))]
-    refused = (Refused, HTTPException, ValueError, TypeError, ImportError, ClientDisconnect)
-    handlers: dict[Any, Callable[[Request, Exception], Response]] = dict.fromkeys(refused, _refuse)
-    app = Starlette(
-        routes=[
-            Route("/api/games", api.list_games),
-            Route("/api/sessions", api.new_game, methods=["POST"]),
-            Route("/api/sessions/{id}/transcript", api.download),
-            Route("/api/sessions/{id}/replay", api.replay),
-            Route("/api/sessions/{id}/{verb}", api.do_verb, methods=["POST"]),
-            Route("/api/jobs/{id}", api.show_job),
-            Route("/api/jobs/{id}/cancel", api.cancel_job, methods=["POST"]),
-            Mount("/", StaticFiles(directory=Path(__file__).parent / "web", html=True)),
-        ],
-        middleware=[
-            Middleware(BaseHTTPMiddleware, dispatch=lambda request, call: _guard(request, call, names))
-        ],
-        exception_handlers=handlers,
-    )
-    app.state.games = games
-    return app
+
+    daemon_threads = True
+
+    def __init__(
+        self, listener: socket.socket, policies: Sequence[str] = (), host: str = "127.0.0.1",
+        allowed_hosts: Sequence[str] = (),
+    ) -> None:  # fmt: skip
+        super().__init__(listener.getsockname()[:2], _Handler, bind_and_activate=False)
+        self.socket.close()
+        self.socket = listener
+        self.names = ["localhost", *(name.lower() for name in (host, *allowed_hosts))]
+        self.answers = Answers(policies)
+        self.files = site_files(self.answers.offers())
+        self._free = BoundedSemaphore(MAX_CONNECTIONS)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a connection in a thread of its own, unless there are too many."""
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer the requests of a connection."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that leave within a request."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -251,19 +244,10 @@ def listen(host: str, port: int) -> socket.socket:
         raise ValueError(f"port is {port}, allowed: 0 to {2**16 - 1}, 0 for any free port")
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.create_server(address[:2], family=family)
+        return socket.create_server(address[:2], family=family)
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else one_line(error)
         raise ValueError(f"cannot listen on {shown(host)}, port {port}: {reason}") from None
-    # Connections inherit it. Without it the body of an answer waits 40 ms for the client's delayed ACK.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listener
-
-
-def make_server(app: Starlette) -> uvicorn.Server:
-    """The HTTP server for an application. Clients that do not finish a request do not delay its end."""
-    config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=1)
-    return uvicorn.Server(config)
 
 
 def serve(
@@ -272,16 +256,11 @@ def serve(
     host: str,
     allowed_hosts: Sequence[str] = (),
 ) -> None:
-    """Serve until interrupted; print the address. Raises the errors of :func:`make_app`."""
-    with listener:
-        app = make_app(policies, host, allowed_hosts)
-        SolitaireEnv().reset()  # loads the engine, before anyone waits
+    """Serve until interrupted; print the address. Raises the errors of :class:`Server`."""
+    with listener, Server(listener, policies, host, allowed_hosts) as server:
         address, port = listener.getsockname()[:2]
         if not ipaddress.ip_address(address).is_loopback:
             print(f"warning: everyone who can reach {address} can play and run the policies", file=sys.stderr)
         shown_host = f"[{host}]" if ":" in host else host
         print(f"http://{shown_host}:{port}/ until Ctrl-C", flush=True)
-        try:
-            make_server(app).run(sockets=[listener])
-        finally:
-            app.state.games.close()
+        server.serve_forever(poll_interval=0.1)

@@ -82,7 +82,7 @@ class Greedy(Policy):
     ) -> Array:
         """Actions ``[n]``."""
         actions = np.empty(len(masks), dtype=np.int64)
-        _choose(
+        choose(
             self.rules, make_state(self.rules, 1), np.ascontiguousarray(observations, dtype=np.int8),
             np.ascontiguousarray(masks).view(np.int8), actions,
         )  # fmt: skip
@@ -200,7 +200,7 @@ def _score(rules, state, action, dig_pile):
 
 
 @kernel
-def _choose(
+def choose(
     rules: Rules,
     state: State,
     observations: Annotated[Int8, "n size"],

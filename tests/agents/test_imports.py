@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 HEAVY = (
     "torch", "stable_baselines3", "sb3_contrib", "tensorboard", "matplotlib", "pandas", "optuna", "wandb",
-    "PIL", "pygame", "imageio", "starlette",
+    "PIL", "pygame", "imageio",
 )  # fmt: skip
 PLAYED = ("--env", "busy-aces", "--deals", "0:1", "--quiet")
 COMMANDS = {

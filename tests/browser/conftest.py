@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from solitaire_env.play import server as serve
+from solitaire_env.play.server import Server, listen
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
 ARGUMENTS = [
@@ -45,19 +44,14 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def home() -> Iterator[str]:
-    """Address of a server with four policies."""
-    policies = ["greedy", "linear", "tests.play.policies:First", "tests.play.policies:Whim"]
-    app = serve.make_app(policies)
-    with serve.listen("127.0.0.1", 0) as listener:
-        server = serve.make_server(app)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    """Address of a server with two policies besides the page's own."""
+    policies = ["tests.play.policies:First", "tests.play.policies:Whim"]
+    with listen("127.0.0.1", 0) as listener, Server(listener, policies) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
-        while not server.started:
-            time.sleep(0.01)
         yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        server.should_exit = True
+        server.shutdown()
         thread.join()
-    app.state.games.close()
 
 
 @pytest.fixture

@@ -136,7 +136,7 @@ def test_a_replay_follows_its_address_and_shows_thoughts(open_page: OpenPage, tm
     assert page.url.endswith("#move=1")
     expect(page.locator("#wrong")).to_be_empty()
     # Words; action text only if the move is illegal.
-    expect(page.locator(".evaluation")).to_have_text("Value 0.01 of 2")
+    expect(page.locator(".evaluation")).to_have_text("Position: 1 %")
     words = page.locator("#moves button").nth(1).inner_text().removeprefix("2").strip()
     expect(page.locator("#thought tr").first).to_have_text(f"{words}, played next75.0 %")
     expect(page.locator("#thought tr").last).to_have_text("c1>s12.5 %")

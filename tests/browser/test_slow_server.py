@@ -1,8 +1,8 @@
-"""The page to play when the player is faster than the server: nothing is lost, and the newest choice wins."""
+"""The page to play when the player is faster than a policy on the server: nothing is lost, and the
+newest choice wins.
+"""
 
 from __future__ import annotations
-
-import re
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -14,7 +14,7 @@ from tests.recorded import recorded_game
 
 pytestmark = pytest.mark.external
 
-OTHERS = re.compile(r"/api/(sessions/|rates)")  # all requests but those for the games and for a new game
+FIRST = "tests.play.policies:First"
 
 
 def status(page: Page, text: str) -> None:
@@ -27,36 +27,25 @@ def fill_deal(page: Page, game: str, deal: str) -> None:
     page.locator("#deal").fill(deal)
 
 
-def test_a_game_comes_with_its_moves(home: str, open_page: OpenPage) -> None:
-    """The list of moves belongs to the board as soon as the board is drawn, also after a winning line."""
+def test_a_winning_line_is_played(home: str, open_page: OpenPage) -> None:
     line = recorded_game("eights-down").actions
     winning = len(solve("eights-down", 132).line)
     page = ready(open_page(f"{home}?game=eights-down&deal=132#moves={','.join(line[:3])}"))
     expect(page.locator("#line button")).to_have_count(3)
     page.locator("#solve").click()
-    page.locator("#show-line").wait_for()
-    with held(page, OTHERS):
-        page.locator("#show-line").click()
-        status(page, "Redo plays the winning moves.")
-        expect(page.locator("#line button")).to_have_count(winning)
-        expect(page.locator("#show-line")).to_have_count(0)
-        page.locator("#line button").last.click()
+    page.locator("#show-line").click()
+    status(page, "Redo plays the winning moves.")
+    expect(page.locator("#line button")).to_have_count(winning)
+    page.locator("#line button").last.click()
     moves(page, winning)
     status(page, "Won, in ")
-    # What the browser stores belongs to the board too.
-    expect(page.locator("#measure")).to_be_enabled()
-    with held(page, OTHERS):
-        fill_deal(page, "busy-aces", "7")
-        page.locator("#deal").press("Enter")
-        expect(page.locator("h1")).to_have_text("Busy Aces, deal 7")
-        stored = page.evaluate("() => JSON.parse(localStorage['solitaire.game']).deal")
-        assert (stored["game"], stored["moves_played"]) == ("busy-aces", [])
 
 
-def test_clicks_and_keys_wait_for_the_server(home: str, open_page: OpenPage) -> None:
+def test_clicks_and_keys_wait_for_the_policy(home: str, open_page: OpenPage) -> None:
     page = ready(open_page(f"{home}?game=busy-aces&deal=7"))
-    with held(page, "**/move") as requests:
-        page.keyboard.press("d")
+    page.locator("#policy").select_option(FIRST)
+    with held(page, "**/hint") as requests:
+        page.locator("#one").click()
         pile(page, "stock").locator(".base").click()
         page.keyboard.press("d")
         page.keyboard.press("u")
@@ -71,73 +60,67 @@ def test_clicks_and_keys_wait_for_the_server(home: str, open_page: OpenPage) -> 
     status(page, "draw a card")
     # A click is ignored if another card lies on the pile when its turn comes.
     page.goto(f"{home}?game=eights-down&deal=132")
-    ready(page)
-    with held(page, "**/move"):
-        top(page, "t4").click()
-        top(page, "t3").click()
-        top(page, "t4").click()
-        page.locator("#undo").evaluate("button => { button.onclick() }")
-        top(page, "t1").click()
-    moves(page, 0)
-    expect(page.locator(".picked")).to_have_count(1)
-    expect(pile(page, "t1").locator(".picked")).to_have_count(1)
+    ready(page).locator("#policy").select_option(FIRST)
+    first = page.evaluate(LEGAL)[0]
+    with held(page, "**/hint"):
+        page.locator("#one").click()
+        top(page, first["source"]).click()
+    moves(page, 1)
+    expect(page.locator(".picked")).to_have_count(0)
+
+
+LEGAL = """async () => {
+    const { table } = await import(new URL("table.js", location));
+    return table.game.legal;
+}"""
 
 
 def test_the_hint_of_the_newest_policy_stays(home: str, open_page: OpenPage) -> None:
     page = ready(open_page(f"{home}?game=eights-down&deal=132"))
-    page.locator("#policy").select_option(label="greedy")
+    page.locator("#policy").select_option(FIRST)
     with held(page, "**/hint") as requests:
         page.locator("#thinking").check()
         requests.wait_for(1)
-        page.locator("#policy").select_option(label="first")
-        requests.wait_for(2)
-        requests.answer(1)
-        expect(page.locator("#evaluation")).to_have_text("Value 0.13 of 2")
+        page.locator("#policy").select_option("greedy")
+        expect(page.locator("#advice")).to_contain_text("simple rules: ")
         requests.answer()
         page.evaluate("() => new Promise((done) => setTimeout(done, 50))")
-    expect(page.locator("#evaluation")).to_be_visible()
-    expect(page.locator(".chance")).to_have_count(4)
-    expect(page.locator("#advice")).to_contain_text("first: ")
+    expect(page.locator(".chance")).to_have_count(0)
+    expect(page.locator("#advice")).to_contain_text("simple rules: ")
 
 
 def test_the_newest_deal_and_its_form_stay(home: str, open_page: OpenPage) -> None:
     page = ready(open_page(f"{home}?game=eights-down&deal=132"))
-    with held(page, "**/sessions") as requests:
+    with held(page, "**/api/game") as requests:
         fill_deal(page, "busy-aces", "7")
+        page.locator("summary").click()
+        page.locator("#moves").select_option("supermove")
         page.locator("#deal").press("Enter")
         requests.wait_for(1)
         page.locator("#close-new").click()
         fill_deal(page, "yukon", "5")
         requests.answer()
         expect(page.locator("h1")).to_have_text("Busy Aces, deal 7")
-    # The dialog that the first deal closed: its choices are those of the game on the board.
     ready(page)
-    with held(page, "**/sessions") as requests:
-        page.goto(f"{home}?game=eights-down&deal=132")
-        requests.wait_for(1)
-        fill_deal(page, "yukon", "5")
-        requests.answer()
-        expect(page.locator("h1")).to_have_text("Eights Down, deal 132")
-        expect(page.locator("#game :checked")).to_have_value("yukon")
-        expect(page.locator("#deal")).to_have_value("5")
-    page.locator("#close-new").click()
+    page.locator("#close-new").evaluate("(button) => button.click()")
     # Two deals, whose policies are known in the other order.
     with held(page, "**/policies") as requests:
         for number, game in enumerate(("busy-aces", "freecell"), 1):
             fill_deal(page, game, "7")
             page.locator("#deal").press("Enter")
             requests.wait_for(number)
-        page.locator("#policy").select_option(label="greedy")
         requests.answer(1)
         expect(page.locator("#one")).to_be_enabled()
+        page.locator("#policy").select_option("linear")
         requests.answer()
     expect(page.locator("#measure")).to_be_enabled()
-    expect(page.locator("#policy option:checked")).to_have_text("greedy")
+    expect(page.locator("#policy")).to_have_value("linear")
 
 
 def test_a_new_deal_ends_automatic_play(home: str, open_page: OpenPage) -> None:
     page = ready(open_page(f"{home}?game=eights-down&deal=132"))
-    with held(page, "**/advance") as requests:
+    page.locator("#policy").select_option(FIRST)
+    with held(page, "**/hint") as requests:
         page.locator("#on").click()
         requests.wait_for(1)
         fill_deal(page, "busy-aces", "7")
@@ -151,6 +134,7 @@ def test_a_new_deal_ends_automatic_play(home: str, open_page: OpenPage) -> None:
 
 def test_stop_and_play_on_is_one_automatic_play(home: str, open_page: OpenPage) -> None:
     page = ready(open_page(f"{home}?game=eights-down&deal=132"))
+    page.locator("#policy").select_option(FIRST)
     page.clock.install(time=0)
     page.clock.pause_at(1)
     page.locator("#speed").select_option("1")
@@ -162,7 +146,7 @@ def test_stop_and_play_on_is_one_automatic_play(home: str, open_page: OpenPage) 
             status(page, "Stopped after 1 move.")
     page.clock.run_for(999)
     moves(page, 3)
-    with held(page, "**/advance") as requests:
+    with held(page, "**/hint") as requests:
         page.clock.run_for(1)
         requests.wait_for(1)
         page.clock.run_for(900)
@@ -172,14 +156,17 @@ def test_stop_and_play_on_is_one_automatic_play(home: str, open_page: OpenPage) 
     status(page, "Stopped after 2 moves.")
 
 
-def test_a_measurement_is_cancelled_before_its_job_is_known(home: str, open_page: OpenPage) -> None:
-    page = ready(open_page(f"{home}?game=eights-down&deal=132"))
-    with held(page, "**/rates") as requests:
+def test_a_measurement_is_cancelled_before_its_first_game(home: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{home}?game=busy-aces&deal=7", refused=True))
+    with held(page, "**/play-out") as requests:
+        page.locator("#games").fill("1")
         page.locator("#measure").click()
         requests.wait_for(1)
         expect(page.locator("#measure")).to_be_disabled()
+        rows = page.locator("#table tbody tr").count()
         page.locator("#cancel").click()
-    expect(page.locator("#measure")).to_be_enabled()
-    expect(page.locator("#table tbody tr")).to_have_count(0)
-    expect(page.locator("#progress")).to_be_empty()
-    assert len(requests.routes) == 1
+        expect(page.locator("#measure")).to_be_enabled()
+        expect(page.locator("#table tbody tr")).to_have_count(rows)
+        expect(page.locator("#progress")).to_be_empty()
+        assert len(requests.routes) == 1
+        requests.routes.clear()

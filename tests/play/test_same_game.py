@@ -10,7 +10,7 @@ import pytest
 
 from solitaire_env.core import GameSpec
 from solitaire_env.evaluation import evaluate
-from solitaire_env.play.games import GameStore
+from solitaire_env.play.answers import Answers
 from solitaire_env.play.hints import Adviser
 from solitaire_env.play.session import new_session
 from solitaire_env.play.watch import WatchedGame
@@ -78,23 +78,21 @@ def test_watching_plays_the_same_game(played: tuple[str, dict[int, Transcript]])
         assert watched.transcript() == games[deal]
 
 
-def test_the_browser_plays_the_same_game(played: tuple[str, dict[int, Transcript]]) -> None:
-    """By hints, by playing on, and for win rates."""
+def test_the_server_plays_the_same_game(played: tuple[str, dict[int, Transcript]]) -> None:
+    """By hints that the browser plays, and for win rates."""
     name, transcripts = played
-    games = GameStore([name])
+    answers = Answers([name])
     for deal in DEALS:
-        session = games.session(games.new("busy-aces", deal)["id"])
-        expected = transcripts[deal].actions
-        while len(session.played) < min(60, len(expected)):
-            before = len(session.played)
-            hint = games.hint(session, name)
-            assert hint["plays"] == games.advance(session, name)["advice"]["plays"]
-            now = [move.text for move in session.played]
-            assert len(now) > before and tuple(now[: len(expected)]) == expected[: len(now)]
-    job = games.job(games.rate(session, name, 2)["id"])
-    games.worker.submit(lambda: None).result(timeout=120)
-    report = job.report()
-    same = [evaluate(name, BUSY_ACES, [deal], seed=seed).games[0] for seed in range(report["games"])]
-    assert report["steps"] == np.mean([game.steps for game in same])
-    assert report["cards_home"] == np.mean([game.cards_home for game in same])
-    games.close()
+        expected, moves, decisions = transcripts[deal].actions, [], 0
+        while len(moves) < min(60, len(expected)):
+            body = {"game": "busy-aces", "deal": deal, "moves": moves, "decisions": decisions, "policy": name}
+            body["likeliest"] = False
+            hint, again = (answers.answer("hint", body, lambda: True) for _ in range(2))
+            assert hint["plays"] == again["plays"]
+            moves, decisions = [*moves, *hint["plays"]], decisions + 1
+            assert moves[: len(expected)] == list(expected[: len(moves)])
+    for seed in range(2):
+        body = {"game": "busy-aces", "deal": deal, "policy": name, "seed": seed}
+        done = answers.answer("play-out", body, lambda: True)
+        same = evaluate(name, BUSY_ACES, [deal], seed=seed).games[0]
+        assert (done["home"], done["steps"]) == (same.cards_home, same.steps)

@@ -2,7 +2,7 @@
 
 from solitaire_env.core import GameSpec
 from solitaire_env.loading import load_search
-from solitaire_env.play.games import GameStore
+from solitaire_env.play.answers import Answers
 from solitaire_env.policies import Policy
 from solitaire_env.search.budget import Budget
 
@@ -14,13 +14,9 @@ def small_search(spec: GameSpec) -> Policy:
 
 def test_hints_and_win_rates_of_search() -> None:
     name = f"{__name__}:small_search"
-    games = GameStore([name])
-    session = games.session(games.new("eights-down", 3)["id"])
-    hint = games.hint(session, name)
-    advice = games.advance(session, name)["advice"]
-    assert hint["plays"] == advice["plays"] == [move.text for move in session.played]
-    job = games.job(games.rate(session, name, 1)["id"])
-    games.worker.submit(lambda: None).result(timeout=300)
-    report = job.report()
-    assert report["state"] == "done" and report["played"] == 1, report
-    games.close()
+    answers = Answers([name])
+    body = {"game": "eights-down", "deal": 3, "policy": name}
+    hint = answers.answer("hint", body, lambda: True)
+    assert hint["plays"] and hint["plays"] == answers.answer("hint", body, lambda: True)["plays"]
+    done = answers.answer("play-out", body, lambda: True)
+    assert done["line"][: len(hint["plays"])] == hint["plays"]

@@ -40,6 +40,23 @@ export function pileWords(name) {
   return /\d/.test(name) ? `${kinds[name[0]]} ${name.slice(1)}` : name;
 }
 
+/** A place that cards leave from or go to, in a sentence. */
+const placeWords = (name) => ({ t: `pile ${name.slice(1)}`, c: `cell ${name.slice(1)}`, f: "the foundations", w: "the waste" })[name[0]];
+
+/** A legal move on a board in words; target: the pile that receives the cards. */
+export function moveWords(piles, { source, targets: [target], count }) {
+  if (target === "stock") return "turn the waste over to the stock";
+  if (source === "stock") return `draw ${["a card", "two cards", "three cards"][count - 1]} from the stock`;
+  const cards = cardsOf(piles[source]);
+  const first = source[0] === "f" ? cardWords(cards[0]) : cardWords(cards.at(-count));
+  const what = count > 1 ? `${first} to ${cardWords(cards.at(-1))}, ${count} cards,` : first;
+  const from = placeWords(source);
+  if (target[0] === "f") return `${what} home, from ${from}`;
+  if (target[0] === "c") return `${what} to a cell, from ${from}`;
+  const under = cardsOf(piles[target]).at(-1);
+  return `${what} from ${from} to ${under ? `${placeWords(target)}, onto ${cardWords(under)}` : `the empty ${placeWords(target)}`}`;
+}
+
 /** The visible cards of a pile, bottom first. */
 export const cardsOf = (pile) => (pile && typeof pile === "string" && pile[0] !== "-" ? pile.split(" ") : []);
 

@@ -1,4 +1,4 @@
-// Moving cards by clicks and taps, by keys, and by dragging. The server provides the legal moves.
+// Moving cards by clicks and taps, by keys, and by dragging. The engine provides the legal moves.
 import { cardWords, cardsOf, make, markBoard, pileOf, pileWords, pilesOf, topOf } from "./board.js";
 import { whyNot } from "./reasons.js";
 import { at, inTurn, onShow, playMove, showMessage, table } from "./table.js";
@@ -55,9 +55,10 @@ onShow(letGo);
 
 /** Run work in turn, unless another game is on the board, or other cards are in the pile that the player saw. */
 function atPile(pile, work) {
-  const { id, piles } = table.game;
+  const { session } = table;
+  const { piles } = table.game;
   inTurn(() => {
-    const same = table.game.id === id && (pile === "stock" || table.game.piles[pile] === piles[pile]);
+    const same = table.session === session && (pile === "stock" || table.game.piles[pile] === piles[pile]);
     return same && !table.autoplay && work();
   });
 }
@@ -153,7 +154,7 @@ document.addEventListener("keydown", (event) => {
   }
   if (!work) return;
   event.preventDefault();
-  if (event.repeat && table.busy) return; // a held key waits for the server
+  if (event.repeat && table.busy) return;
   if (work === "draw") atPile("stock", draw);
   else if (work === "hint" ? !at("hint").disabled : !table.autoplay) at(work).onclick(); // undo and redo check in turn
 });
@@ -260,9 +261,10 @@ addEventListener("pointerup", async (event) => {
   await inTurn(async () => {
     if (table.game !== game) return cancelPick();
     if (!move) return cancelPick(over ? whyNot(game, place.pile, place.count, over) : "The cards cannot go there.");
-    // The cards stay at the place of the drop until the server answers.
+    // The cards fly from the place of the drop.
     table.held = { ...place, ghost };
-    await playMove(move).finally(() => (table.held = null));
+    playMove(move);
+    table.held = null;
   });
   drop(ghost);
 });

@@ -1,41 +1,76 @@
-// The moves of the current game: the list of moves, undo, redo and restart, and storage across a reload.
+// The moves of the current game: the list of moves, undo, redo and restart, links, and the games that the browser keeps.
+import { linkText, load } from "./engine/engine.js";
 import { moveList } from "./moves.js";
-import { at, change, dealOf, inTurn, storeItem, loadItem, onShow, saveFile, showMessage, table } from "./table.js";
+import { at, inTurn, loadItem, onShow, saveFile, show, showMessage, storeItem, table } from "./table.js";
+
+const KEPT = 100; // games; beyond them, those that were played longest ago are dropped
 
 /** Go to the move that a function returns when it is the turn; do nothing if the game has no such move. */
 function goTo(moveOf) {
   table.autoplay?.stop();
   return inTurn(() => {
     const move = moveOf(table.game);
-    return move >= 0 && move <= table.game.moves_known && change("go-to", { move }, "jump");
+    if (move < 0 || move > table.game.moves_known) return;
+    table.session.goTo(move);
+    show("jump");
   });
 }
 const list = moveList(at("line"), (move) => goTo(() => move), (by) => goTo((game) => game.moves_played + by));
 
 onShow((game) => {
-  list.fill(game.line.map(([, words]) => words));
+  list.fill(game.line);
   list.mark(game.moves_played);
-  storeItem("game", { address: address(game), deal: dealOf(game) });
+  keep();
 });
 
-let houseRules = () => ({});
+// ------------------------------------------------------------------------------------ addresses
+
+let plainRules = () => ({});
 
 /** Set the function that returns the rules of a game without house rules. */
-export const knowRules = (rulesOf) => (houseRules = rulesOf);
+export const knowRules = (rulesOf) => (plainRules = rulesOf);
 
 /** The query of the address bar for the deal of a game. */
-export function address(game) {
-  const query = new URLSearchParams({ game: game.game, deal: game.deal });
-  for (const [rule, own] of Object.entries(houseRules(game.game))) {
-    if (game[rule] !== own) query.set(rule, game[rule]);
-  }
+export function address({ game, deal, rules }) {
+  const query = new URLSearchParams({ game, deal });
+  const plain = plainRules(game);
+  for (const [rule, chosen] of Object.entries(rules)) if (chosen !== (plain?.[rule] ?? chosen)) query.set(rule, chosen);
   return `?${query}`.replaceAll("%3A", ":");
 }
 
-/** The stored game with its moves, if there is one for an address; else null. */
-export function storedDeal(search) {
-  const own = loadItem("game");
-  return own?.deal && (!search || search === own.address) ? own.deal : null;
+/** What a link says after its deal: moves, the policies that helped, and the data of a game that no list has. */
+export function partsOfLink() {
+  const parts = new URLSearchParams(location.hash.slice(1));
+  const words = (name) => parts.get(name)?.split(",").filter(Boolean);
+  return { moves: words("moves") ?? null, helpers: words("by") ?? [], variant: parts.get("variant") };
+}
+
+// ---------------------------------------------------------------------------------- kept games
+
+const keyOf = (search) => `game ${search}`;
+
+/** Keep the game for a reload, a link to its deal, and the next visit. */
+function keep() {
+  const { session, game } = table;
+  const search = address(game);
+  const moves = session.line.map(({ text, by, decides }) => (by || !decides ? [text, by, Number(decides)] : text));
+  storeItem(keyOf(search), { moves, at: game.moves_played, helpers: [...session.helpers], variant: session.linked ?? null });
+  const others = (loadItem("games") ?? []).filter((known) => known !== search);
+  for (const dropped of others.splice(KEPT - 1)) localStorage.removeItem(`solitaire.${keyOf(dropped)}`);
+  storeItem("games", [search, ...others]);
+}
+
+/** The kept game of an address, or null. */
+export const keptGame = (search) => loadItem(keyOf(search));
+
+/** The address of the game that was played last, or null. */
+export const lastAddress = () => loadItem("games")?.[0] ?? null;
+
+/** Play the moves of a kept game. */
+export function playKept(session, { moves, at: played, helpers }) {
+  session.playLine(moves.map((move) => (typeof move === "string" ? move : { text: move[0], by: move[1], decides: Boolean(move[2]) })));
+  session.goTo(played);
+  helpers.forEach((helper) => session.helpers.add(helper));
 }
 
 // ------------------------------------------------------------------------------------- buttons
@@ -44,13 +79,24 @@ at("undo").onclick = () => goTo((game) => game.moves_played - 1);
 at("redo").onclick = () => goTo((game) => game.moves_played + 1);
 at("restart").onclick = () => goTo(() => 0);
 
-at("save").onclick = () => inTurn(() => saveFile("transcript", "txt"));
-at("replay").onclick = () => inTurn(() => saveFile("replay", "html"));
+at("save").onclick = () => inTurn(() => saveFile(table.session.transcript(), "txt"));
+at("replay").onclick = () =>
+  inTurn(async () => {
+    const page = await (await load("replay.html")).text();
+    const data = table.session.replay();
+    const title = `${data.title}, deal ${data.deal}, by ${data.policy}`;
+    const text = JSON.stringify(data).replaceAll("<", "\\u003c");
+    saveFile(page.replace("{{title}}", () => title.replace(/[&<>]/g, "")).replace("{{data}}", () => text), "html");
+  });
 
 at("share").onclick = async () => {
-  const { moves_played, at: played } = dealOf(table.game);
-  const moves = played ? `#moves=${moves_played.slice(0, played).join(",")}` : "";
-  const link = location.href.replace(/#.*/, "") + moves;
+  const { session, game } = table;
+  const parts = new URLSearchParams();
+  if (game.moves_played) parts.set("moves", session.played.map(({ text }) => text).join(","));
+  if (session.helpers.size) parts.set("by", [...session.helpers].join(","));
+  if (session.linked) parts.set("variant", await linkText(session.linked));
+  const hash = [...parts].length ? `#${parts}`.replaceAll("%2C", ",").replaceAll("%3E", ">") : "";
+  const link = location.origin + location.pathname + address(game) + hash;
   try {
     await navigator.clipboard.writeText(link);
     showMessage("The link to this position is copied.");
@@ -58,9 +104,3 @@ at("share").onclick = async () => {
     showMessage(`The link to this position: ${link}`);
   }
 };
-
-/** The moves in the link, or null. */
-export function movesOfLink() {
-  const moves = new URLSearchParams(location.hash.slice(1)).get("moves");
-  return moves === null ? null : moves.split(",").filter(Boolean);
-}

@@ -14,7 +14,7 @@ export function barCell(share) {
 export const chanceBar = (share, text) => bar(share, 1, "Chance of winning", text);
 
 /** A policy's value as a bar: the share of cards that it expects to go home, plus 1 for a win, so full for 2. */
-export const valueBar = (value) => bar(value, 2, "Value, the expected share of cards home plus 1 for a win", `Value ${value.toFixed(2)} of 2`);
+export const valueBar = (value) => bar(value, 2, "How good the policy finds the position", `Position: ${percent(Math.max(0, Math.min(1, value / 2)), 0)}`);
 
 function bar(value, most, label, text) {
   const share = Math.max(0, Math.min(1, value / most));

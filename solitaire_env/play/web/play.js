@@ -4,12 +4,13 @@ import { fitBoard } from "./fit.js";
 import { chooseGame, chosenGame, listGames, resetSearch } from "./gamelist.js";
 import "./hands.js";
 import "./statistics.js";
-import { address, knowRules, movesOfLink, storedDeal } from "./line.js";
+import { gameOfLink, gamesData, openSession } from "./engine/engine.js";
+import { address, keptGame, knowRules, lastAddress, partsOfLink, playKept } from "./line.js";
 import { dealOut, moveCards } from "./motion.js";
 import { canAsk, showPolicies, think } from "./policies.js";
-import { cancelRate, canRate, isMeasuring, onLine, showRated } from "./rates.js";
-import { ask } from "./maker.js";
-import { askTable, at, inTurn, storeItem, loadItem, onShow, onTools, playMove, showMessage, show, showTools, table } from "./table.js";
+import { isMeasuring, onLine } from "./rates.js";
+import { ask } from "./server.js";
+import { at, inTurn, loadItem, onShow, onTools, playMove, show, showMessage, showTools, storeItem, table } from "./table.js";
 
 const board = at("board");
 const RULES = ["build", "spaces", "moves"];
@@ -18,7 +19,7 @@ let games = []; // all that can be played
 // --------------------------------------------------------------------------------------- board
 
 function drawGame(game, before, why) {
-  const own = before?.id === game.id;
+  const own = before !== null;
   const moved = own && game.last ? arrivals(before.piles, game.piles, game.cards) : {};
   const draw = () => drawBoard(board, game.piles, { moved, interactive: true });
   if (own) moveCards(board, draw, table.held);
@@ -38,7 +39,7 @@ onShow((game, before, why) => {
 
 function showHead(game) {
   const home = cardsHome(game.piles, game.cards);
-  const rules = [game.build, `spaces: ${game.spaces}`, game.moves].join(", ");
+  const rules = [game.rules.build, `spaces: ${game.rules.spaces}`, game.rules.moves].join(", ");
   at("title").textContent = `${game.title}, deal ${game.deal}`;
   at("about").textContent = `${home} of ${game.cards} cards home, move ${game.moves_played}. Rules: ${rules}.`;
   document.title = at("title").textContent;
@@ -49,7 +50,7 @@ function showState(game) {
     won: `Won, in ${game.moves_played} moves.`,
     stuck: "Stuck: no move is legal. Undo takes a move back.",
   };
-  showMessage(ends[game.state] ?? (game.last ? `${game.last.words} (${game.last.action})` : "Your move."));
+  showMessage(ends[game.state] ?? (game.last ? `${game.last.words}.` : "Your move."));
 }
 
 // ------------------------------------------------------------------------------------- the end
@@ -65,14 +66,19 @@ function showWin(game) {
   at("next").textContent = `Next deal: ${nextDeal(game)}`;
 }
 
-at("next").onclick = () => deal({ ...rulesOf(table.game), game: table.game.game, deal: nextDeal(table.game) });
+at("next").onclick = () => deal({ ...wantedAgain(), deal: nextDeal(table.game) });
 at("again").onclick = () => at("restart").click();
+
+/** The game on the board, to be dealt again. */
+const wantedAgain = () => ({ game: table.game.game, rules: table.game.rules, variant: table.session.linked });
+
 /** Send all cards home, one after another. */
 at("finish").onclick = async () => {
-  const { id, finish } = table.game;
+  const { session } = table;
+  const { finish } = table.game;
   for (const action of finish) {
-    const played = await inTurn(() => table.game.id === id && table.game.finish[0] === action && playMove({ action }));
-    if (!played || table.game.id !== id) return;
+    const played = await inTurn(() => table.session === session && table.game.finish[0] === action && playMove({ action }));
+    if (!played || table.session !== session) return;
     await new Promise((resolve) => setTimeout(resolve, 60));
   }
 };
@@ -92,20 +98,18 @@ onTools(() => {
   at("on").textContent = autoplay ? "Stop" : "Play on";
   at("policy").disabled = autoplay;
   at("measure").disabled = at("solve").disabled = autoplay || !canAsk() || isMeasuring();
-  at("estimate").disabled = none || autoplay || isMeasuring() || !canRate(at("policy").value);
+  at("estimate").disabled = none || autoplay || !canAsk() || isMeasuring();
 });
 
-at("open-rules").onclick = () =>
-  inTurn(async () => {
-    const { rules } = await askTable("rules", {});
-    const line = (text) => {
-      const [, name, rest] = text.match(/^([A-Z][a-z]+)(: .*)$/) ?? [null, null, text];
-      return make("li", {}, ...(name ? [make("b", {}, name)] : []), rest);
-    };
-    at("rules-title").textContent = `Rules of ${table.game.title}`;
-    at("rules-text").replaceChildren(...rules.map(line));
-    at("rules").showModal();
-  });
+at("open-rules").onclick = () => {
+  const line = (text) => {
+    const [, name, rest] = text.match(/^([A-Z][a-z]+)(: .*)$/) ?? [null, null, text];
+    return make("li", {}, ...(name ? [make("b", {}, name)] : []), rest);
+  };
+  at("rules-title").textContent = `Rules of ${table.game.title}`;
+  at("rules-text").replaceChildren(...table.game.describe.map(line));
+  at("rules").showModal();
+};
 
 // ---------------------------------------------------------------------------------------- view
 
@@ -129,19 +133,42 @@ showView();
 
 // ------------------------------------------------------------------------------------- new game
 
-const rulesOf = (game) => Object.fromEntries(RULES.map((rule) => [rule, game[rule]]));
-const plainRules = (name) => rulesOf(games.find((game) => game.name === name));
+const entryOf = (name) => games.find((game) => game.name === name);
+const plainRules = (name) => {
+  const entry = entryOf(name);
+  return entry && Object.fromEntries(RULES.map((rule) => [rule, entry[rule]]));
+};
 
-/** Deal a game, and play the moves that come with it. */
-async function deal(wanted, why = "deal") {
+/** A new session of a game; rules: those that differ from the game's own; variant: its data, from a link. */
+async function newSession({ game, rules = {}, variant = null }) {
+  const plain = plainRules(game);
+  const chosen = { ...plain, ...rules };
+  let linked = plain && RULES.every((rule) => chosen[rule] === plain[rule]) ? null : variant;
+  if (plain && !linked && RULES.some((rule) => chosen[rule] !== plain[rule])) {
+    if (!offers) throw new Error("House rules need the server: python -m solitaire_env serve. It gives links that work here.");
+    linked = { ...chosen, name: game, ...(await ask("game", { game, rules: chosen })) };
+  }
+  const session = await openSession(game, { details: linked });
+  session.linked = linked ?? (entryOf(game)?.custom ? session.variant : null);
+  return session;
+}
+
+/**
+ * Deal a game. wanted: the game, its rules, the deal, and moves: those of a link with the policies that helped, or a
+ * kept game. how: "push" for a new entry in the history of the browser, "replace", or "stay".
+ */
+async function deal({ deal: number, moves = [], helpers = [], kept = null, ...wanted }, how = "push") {
   table.autoplay?.stop();
   const succeeded = await inTurn(async () => {
     showMessage("Dealing ...");
-    const next = await ask("sessions", wanted);
-    await cancelRate();
-    show(next, why);
-    history.replaceState(null, "", address(next));
-    if (why === "resume" && next.moves_played) showMessage(`Continued at move ${next.moves_played}. Restart returns to the start.`);
+    const session = (await newSession(wanted)).start(number ?? "random");
+    if (kept) playKept(session, kept);
+    else session.playLine(moves);
+    helpers.forEach((helper) => session.helpers.add(helper));
+    const resumed = session.line.length > 0;
+    show(resumed ? "resume" : "deal", session);
+    if (how !== "stay") history[`${how}State`](null, "", address(table.game));
+    if (resumed && table.game.moves_played) showMessage(`Continued at move ${table.game.moves_played}. Restart returns to the start.`);
   });
   if (succeeded) offerPolicies();
   return succeeded;
@@ -150,24 +177,18 @@ async function deal(wanted, why = "deal") {
 /** A policy with a network may take seconds to load; play can start before. */
 async function offerPolicies() {
   try {
-    const rated = await showPolicies();
-    if (rated) showRated(rated);
+    await showPolicies();
   } catch (error) {
     showMessage(error.message, true);
   }
   showTools();
 }
 
-const wantedDeal = (number) => ({
-  game: chosenGame(),
-  deal: number,
-  ...Object.fromEntries(RULES.map((rule) => [rule, at(rule).value || null])),
-});
-
 /** Deal the game of the form. If the deal is refused, the form stays open and shows the reason. */
 async function dealFromForm(number) {
   at("new-error").textContent = "";
-  if (await deal(wantedDeal(number))) at("new-game").close();
+  const rules = Object.fromEntries(RULES.flatMap((rule) => (at(rule).value ? [[rule, at(rule).value]] : [])));
+  if (await deal({ game: chosenGame(), rules, deal: number || "random" })) at("new-game").close();
   else at("new-error").textContent = at("status").textContent;
 }
 
@@ -175,10 +196,11 @@ at("open-new").onclick = () => {
   const { game } = table;
   at("new-error").textContent = "";
   resetSearch();
+  at("deal").value = "";
   at("new-game").showModal();
   if (!game) return;
   chooseGame(game.game);
-  for (const name of ["deal", ...RULES]) at(name).value = game[name];
+  for (const name of RULES) at(name).value = game.rules[name];
 };
 at("new").onsubmit = (event) => {
   event.preventDefault();
@@ -192,35 +214,53 @@ at("game").onchange = () => {
 };
 
 // Show a winning line: start the deal again, so that redo plays the line.
-onLine(async (line) => {
-  const { game } = table;
-  const wanted = { ...rulesOf(game), game: game.game, deal: game.deal, moves_played: line, at: 0 };
-  if (await deal(wanted, "resume")) showMessage("Redo plays the winning moves.");
-});
+onLine((line) =>
+  inTurn(() => {
+    const { session } = table;
+    session.goTo(0);
+    session.undone = [];
+    session.playLine(line);
+    session.goTo(0);
+    show("jump");
+    showMessage("Redo plays the winning moves.");
+  }),
+);
 
-/** Open the game of the address, the stored game, or a random deal. */
+/** Open the game of the address, the one that was played last, or a random deal. */
 async function open() {
-  const query = new URLSearchParams(location.search);
-  const line = movesOfLink();
-  const asked = { game: query.get("game") ?? games[0].name, deal: query.get("deal") ?? "random" };
-  for (const rule of RULES) if (query.has(rule)) asked[rule] = query.get(rule);
-  if (line) return deal({ ...asked, moves_played: line }, "resume");
-  const stored = storedDeal(query.has("game") || query.has("deal") ? location.search : "");
-  return (stored && (await deal(stored, "resume"))) || deal(asked);
+  const search = location.search || (location.hash ? "" : lastAddress() ?? "");
+  const query = new URLSearchParams(search);
+  const { moves, helpers, variant } = partsOfLink();
+  const rules = Object.fromEntries(RULES.filter((rule) => query.has(rule)).map((rule) => [rule, query.get(rule)]));
+  const asked = { game: query.get("game") ?? games[0].name, rules, deal: query.get("deal") ?? "random" };
+  const known = search ? keptGame(search) : null;
+  const texts = known?.moves.map((move) => (typeof move === "string" ? move : move[0])) ?? [];
+  // The moves of a link replace those of the kept game, unless that one goes on from there.
+  const kept = moves?.some((text, k) => text !== texts[k]) ? null : known && { ...known, at: moves?.length ?? known.at };
+  try {
+    asked.variant = variant ? await gameOfLink(variant) : kept?.variant;
+  } catch (error) {
+    return showMessage(error.message, true);
+  }
+  if (kept && (await deal({ ...asked, kept }, "replace"))) return true;
+  return deal({ ...asked, moves: moves ?? [], helpers }, "replace");
 }
 
-addEventListener("hashchange", () => movesOfLink() && location.reload());
+addEventListener("popstate", () => open());
+
+let offers = null; // what a server offers besides; null without one
 
 await inTurn(async () => {
-  const answer = await ask("games");
-  games = answer.games;
+  const data = await gamesData();
+  games = data.games;
+  offers = data.server;
   knowRules(plainRules);
-  at("games").max = answer.max_games;
-  at("solve").hidden = !answer.solver;
+  at("games").max = data.max_games;
+  at("solve").hidden = !offers?.solver;
   const option = (value, text = value) => make("option", { value }, text);
   listGames(games);
-  at("house").hidden = !answer.rules.build;
-  for (const rule of RULES) at(rule).replaceChildren(...(answer.rules[rule] ?? []).map((word) => option(word)));
+  at("house").hidden = !offers;
+  for (const rule of RULES) at(rule).replaceChildren(...data.house_rules[rule].map((word) => option(word)));
   at("game").onchange();
 });
 if (games.length) await open();

@@ -1,21 +1,26 @@
 // Policies: hints as a table and as arrows, and playing by policies.
 import { drawArrows } from "./arrows.js";
-import { make } from "./board.js";
+import { make, moveWords } from "./board.js";
+import { Adviser } from "./engine/advice.js";
+import { gamesData, weightsOf } from "./engine/engine.js";
 import { chanceBar, optionTable, percent, valueBar } from "./options.js";
-import { askTable, at, inTurn, onShow, showMessage, show, showTools, table } from "./table.js";
+import { ask, gameOf, positionOf } from "./server.js";
+import { at, inTurn, onShow, showMessage, show, showTools, table } from "./table.js";
 
 const board = at("board");
 const ARROWS = 4; // moves that are drawn as arrows
 const LEAST = 0.005; // probability of a move that is drawn: less would read 0 %
 
-let known = false; // whether the policies of this game are known
+let known = []; // the policies of this game: { id, name, error, server }
 let loading = null; // the newest request for policies
 let asked = null; // the newest request for a hint; the answers to older ones are dropped
 let arrows = []; // the drawn moves
 
-export const canAsk = () => known;
+const chosenPolicy = () => known.find(({ id }) => id === at("policy").value);
 
-export const policyName = () => at("policy").selectedOptions[0].textContent;
+export const canAsk = () => known.length > 0;
+export const knownPolicies = () => known.filter(({ error }) => !error);
+export const policyName = () => chosenPolicy().name;
 
 // -------------------------------------------------------------------------------------- advice
 
@@ -26,13 +31,29 @@ export const showChance = (share, text) => showBar(chanceBar(share, text));
 
 const showValue = (value) => (value === null ? showBar() : showBar(valueBar(value)));
 
-function showAdvice(advice, name) {
-  const parts = [make("p", {}, `${name}: ${advice.words} (${advice.action})`)];
-  if (advice.plays.length > 1) parts.push(make("p", { class: "soft" }, `As single moves: ${advice.plays.join(", ")}`));
-  const option = ({ action, words, probability }) => ({ words, share: probability, chosen: action === advice.action });
-  if (advice.actions.length) parts.push(optionTable("Likeliest actions", advice.actions.map(option)));
+/** The advice of the chosen policy for the position of a session; the likeliest move, or one that it draws. */
+async function advise(session, likeliest) {
+  const { id, server } = chosenPolicy();
+  if (server) return ask("hint", { ...positionOf(session), decisions: session.decisions, policy: id, likeliest });
+  session.advisers ??= new Map();
+  if (!session.advisers.has(id)) {
+    const plan = session.variant.policies.find((own) => own.id === id);
+    session.advisers.set(id, new Adviser(session, plan, await weightsOf(plan)));
+  }
+  return session.advisers.get(id).advise(likeliest);
+}
+
+/** Show advice for a position, given as its piles; return it in words. */
+function showAdvice(advice, piles, name) {
+  const words = (move) => moveWords(piles, move);
+  const said = `${name}: ${words(advice)}`;
+  const parts = [make("p", {}, said)];
+  if (advice.plays.length > 1) parts.push(make("p", { class: "soft" }, `As ${advice.plays.length} single moves`));
+  const option = (own) => ({ words: words(own), share: own.probability, chosen: own.action === advice.action });
+  if (advice.actions.length) parts.push(optionTable("Likeliest moves", advice.actions.map(option)));
   at("advice").replaceChildren(...parts);
   showValue(advice.value);
+  return said;
 }
 
 /** Draw the policy's move as an arrow, then other moves that it considers. */
@@ -50,11 +71,10 @@ board.addEventListener("fit", () => drawArrows(board, arrows));
 async function hint() {
   const name = policyName();
   const request = (asked = {});
-  const advice = await askTable("hint", { policy: at("policy").value });
+  const advice = await advise(table.session, true);
   if (request !== asked) return null;
-  showAdvice(advice, name);
   point(advice);
-  return `${name}: ${advice.words} (${advice.action})`;
+  return showAdvice(advice, table.game.piles, name);
 }
 
 at("hint").onclick = () =>
@@ -67,7 +87,7 @@ onShow((game, before, why) => {
   asked = null;
   arrows = [];
   drawArrows(board, []);
-  if (why === "deal" || why === "resume") known = false;
+  if (!before) known = [];
   if (why !== "move" || !table.autoplay) at("advice").replaceChildren();
   showValue(null);
   if (!table.autoplay) think();
@@ -76,7 +96,7 @@ onShow((game, before, why) => {
 /** Show the policy's hint for the current position, if the player wants one for every position. */
 export function think() {
   asked = null;
-  if (at("thinking").checked && known && table.game.state === "playing") hint().catch(() => null);
+  if (at("thinking").checked && canAsk() && table.game.state === "playing") hint().catch(() => null);
 }
 
 at("policy").onchange = () => {
@@ -87,10 +107,12 @@ at("policy").onchange = () => {
 // ------------------------------------------------------------------------------------- play on
 
 async function advance() {
-  const name = policyName();
-  const next = await askTable("advance", { policy: at("policy").value });
-  show(next, "move");
-  showAdvice(next.advice, name);
+  const { session, game } = table;
+  const { id, name } = chosenPolicy();
+  const advice = await advise(session, false);
+  advice.plays.forEach((text, k) => session.play(text, { decides: k === 0, by: id }));
+  show("move");
+  showAdvice(advice, game.piles, name);
 }
 
 at("one").onclick = () => inTurn(advance);
@@ -136,19 +158,18 @@ async function playOn() {
 
 at("on").onclick = () => (table.autoplay ? table.autoplay.stop() : playOn());
 
-/** Offer the policies of this game; return those with a win rate, or null if another game is on the board by then. */
+/** Offer the policies of this game, the best one first of all. */
 export async function showPolicies() {
   const request = (loading = {});
-  const { policies, failure } = await askTable("policies", {}).catch((error) => ({ failure: error }));
-  if (request !== loading) return null;
-  if (failure) throw failure;
-  const before = at("policy").value;
+  const { session } = table;
+  const { server } = await gamesData();
+  const own = session.variant.policies.map(({ id, name }) => ({ id, name, error: "" }));
+  const others = server?.policies.length ? (await ask("policies", gameOf(session))).policies : [];
+  if (request !== loading) return;
+  known = [...own, ...others.map((policy) => ({ ...policy, server: true }))];
   const option = ({ id, name, error }) =>
     make("option", { value: id, disabled: Boolean(error), title: error || null }, error ? `${name} (not for this game)` : name);
-  at("policy").replaceChildren(...policies.map(option));
-  const can = policies.filter(({ error }) => !error).map(({ id }) => id);
-  at("policy").value = can.includes(before) ? before : can.at(-1);
-  known = true;
+  at("policy").replaceChildren(...known.map(option));
+  at("policy").value = session.variant.best;
   think();
-  return policies.filter(({ rates }) => rates);
 }

@@ -1,53 +1,72 @@
 // Win rates on a deal and from a position, and the solver.
 import { make } from "./board.js";
 import { barCell } from "./options.js";
-import { policyName, showChance } from "./policies.js";
-import { ask } from "./maker.js";
-import { askTable, at, onShow, showMessage, showTools, table } from "./table.js";
+import { knownPolicies, policyName, showChance } from "./policies.js";
+import { ask, dealOf, positionOf } from "./server.js";
+import { at, onShow, showMessage, showTools, table } from "./table.js";
 
 const PLAYOUTS = 20; // games from a position
+const Z = 1.959963984540054; // of a 95 % interval
 
-let rated = []; // policies with a win rate
-let measuring = null; // the running measurement: { id of its current job, cancelled }
+let measuring = null; // the running measurement: { cancelled, stop: an AbortController }
 
 export const isMeasuring = () => measuring !== null;
-export const canRate = (policy) => rated.some(({ id }) => id === policy);
 
-/** Offer the win rates of these policies. */
-export function showRated(policies) {
-  rated = policies;
-  at("rates").hidden = !rated.length && at("solve").hidden;
-  at("measure").parentElement.hidden = !rated.length;
+/** Wilson's interval of a share, 95 %. */
+function wilson(wins, games) {
+  const middle = (wins + (Z * Z) / 2) / (games + Z * Z);
+  const half = (Z / (games + Z * Z)) * Math.sqrt((wins * (games - wins)) / games + (Z * Z) / 4);
+  return [Math.max(0, middle - half), Math.min(1, middle + half)];
 }
 
-/** Start a job for the game; call a function with its progress until it is done. Returns null if it is cancelled. */
-async function follow(verb, body, report) {
-  const own = measuring;
-  own.id = (await askTable(verb, body)).id;
-  if (own.cancelled) await cancelRate();
-  for (;;) {
-    const answer = await ask(`jobs/${own.id}`);
-    if (own.cancelled || answer.state === "cancelled") return null;
-    report(answer);
-    if (!["waiting", "playing"].includes(answer.state)) {
-      if (answer.error) throw new Error(answer.error);
-      return answer;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 250));
+/** A function that plays a game with a policy, here in a worker, or on the server. */
+function playerOf(session, { id, server }, signal) {
+  if (server) return (wanted) => ask("play-out", { ...positionOf(session), policy: id, ...wanted }, signal);
+  const worker = new Worker(new URL("engine/worker.js", import.meta.url), { type: "module" });
+  const { variant: details, deal, played } = session;
+  const game = { details, deal, line: played.map(({ text }) => text), policy: id };
+  signal.addEventListener("abort", () => worker.terminate());
+  return (wanted) =>
+    new Promise((resolve, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason));
+      worker.onmessage = ({ data }) => (data.error ? reject(new Error(data.error)) : resolve(data));
+      worker.onerror = () => reject(new Error("the worker failed"));
+      worker.postMessage({ game, ...wanted });
+    });
+}
+
+/** Play games with a policy; report the results up to now after each. */
+async function playGames(policy, origin, games, report) {
+  const own = new AbortController();
+  measuring.stop.signal.addEventListener("abort", () => own.abort());
+  const play = playerOf(table.session, policy, own.signal);
+  const total = { games, played: 0, wins: 0, home: 0, line: null };
+  report(total);
+  while (total.played < total.games) {
+    const { won, home, line, only } = await play({ seed: total.played, origin });
+    total.played += 1;
+    total.wins += Number(won);
+    total.home += home;
+    if (won) total.line ??= line ?? null;
+    if (only) total.games = 1; // it would play the same game again
+    report(total);
   }
+  own.abort();
+  return total;
 }
 
 /** Run such work; an error is shown next to it. */
 async function working(work) {
   showMessage("");
-  measuring = { id: null, cancelled: false };
+  measuring = { stop: new AbortController() };
+  const { signal } = measuring.stop;
   at("cancel").disabled = false;
   showTools();
   try {
     await work();
     at("progress").textContent = "";
   } catch (error) {
-    at("progress").textContent = error.message;
+    at("progress").textContent = signal.aborted ? "" : error.message;
   }
   measuring = null;
   at("cancel").disabled = true;
@@ -56,14 +75,8 @@ async function working(work) {
 
 at("cancel").onclick = cancelRate;
 
-export async function cancelRate() {
-  if (!measuring) return;
-  measuring.cancelled = true;
-  try {
-    if (measuring.id) await ask(`jobs/${measuring.id}/cancel`, {});
-  } catch (error) {
-    at("progress").textContent = error.message;
-  }
+export function cancelRate() {
+  measuring?.stop.abort();
 }
 
 // -------------------------------------------------------------------------------------- the deal
@@ -73,42 +86,41 @@ at("measure").onclick = () => {
   at("table").tBodies[0].replaceChildren();
   at("verdict").replaceChildren();
   return working(async () => {
-    for (const { id, name } of rated) {
+    for (const policy of knownPolicies()) {
       const row = make("tr");
-      const answer = await follow("rates", { policy: id, games: Number(at("games").value) }, (answer) => {
-        at("progress").textContent = `${name}: ${answer.played} of ${answer.games} games`;
+      const { line } = await playGames(policy, "deal", Number(at("games").value), (total) => {
+        at("progress").textContent = `${policy.name}: ${total.played} of ${total.games} games`;
         if (!row.isConnected) at("table").tBodies[0].append(row);
-        if (answer.played) showRate(answer, name, row);
+        if (total.played) showRate(total, policy.name, row);
       });
-      if (!answer) break;
-      if (answer.line && !at("verdict").childElementCount) {
-        showVerdict(`This deal can be won: ${name} wins in ${answer.line.length} moves.`, answer.line);
+      if (line && !at("verdict").childElementCount) {
+        showVerdict(`This deal can be won: ${policy.name} wins in ${line.length} moves.`, line);
       }
     }
   });
 };
 
-function showRate(answer, name, row) {
-  const [low, high] = answer.win_interval.map((share) => Math.round(100 * share));
+function showRate({ games, played, wins, home }, name, row) {
+  const [low, high] = wilson(wins, played).map((share) => Math.round(100 * share));
   const texts = [
-    `${answer.wins}/${answer.played}`,
-    answer.games === 1 ? "deterministic" : `${Math.round(100 * answer.win_rate)} % [${low}, ${high}]`,
-    answer.cards_home.toFixed(1),
+    `${wins}/${played}`,
+    games === 1 ? "always the same" : `${Math.round((100 * wins) / played)} % [${low}, ${high}]`,
+    (home / played).toFixed(1),
   ];
   const figures = texts.map((text) => make("td", { class: "figure" }, text));
-  row.replaceChildren(make("td", {}, name), barCell(answer.win_rate), ...figures);
+  row.replaceChildren(make("td", {}, name), barCell(wins / played), ...figures);
 }
 
 at("solve").onclick = () =>
   working(async () => {
-    const answer = await follow("solve", {}, () => (at("progress").textContent = "Solving ..."));
-    if (!answer) return;
+    at("progress").textContent = "Solving ...";
+    const { result, line } = await ask("solve", dealOf(table.session), measuring.stop.signal);
     const words = {
-      won: `This deal can be won, in ${answer.line.length} moves.`,
+      won: `This deal can be won, in ${line.length} moves.`,
       unwinnable: "This deal cannot be won.",
       open: "The solver found neither a win nor a proof that there is none.",
     };
-    showVerdict(words[answer.result], answer.line);
+    showVerdict(words[result], line);
   });
 
 let showLine = () => {};
@@ -132,15 +144,15 @@ at("estimate").onclick = () =>
   working(async () => {
     const { game } = table;
     const name = policyName();
-    await follow("rates", { policy: at("policy").value, games: PLAYOUTS, origin: "position" }, (answer) => {
-      if (answer.played && table.game === game) {
-        showChance(answer.win_rate, `${name} wins ${answer.wins} of ${answer.played} from here`);
-      }
+    const policy = knownPolicies().find(({ id }) => id === at("policy").value);
+    await playGames(policy, "position", PLAYOUTS, ({ played, wins }) => {
+      if (played && table.game === game) showChance(wins / played, `${name} wins ${wins} of ${played} from here`);
     });
   });
 
-onShow((game, before, why) => {
-  if (why === "deal" || why === "resume") {
+onShow((game, before) => {
+  if (!before) {
+    cancelRate();
     at("table").hidden = true;
     at("verdict").replaceChildren();
     at("progress").textContent = "";

@@ -1,6 +1,6 @@
 // A game, step by step. Every position comes from the engine; a step contains the piles that it changed.
 import { drawArrows } from "./arrows.js";
-import { arrivals, cardsHome, drawBoard, make } from "./board.js";
+import { arrivals, cardsHome, drawBoard, make, moveWords } from "./board.js";
 import { fitBoard } from "./fit.js";
 import { moveList } from "./moves.js";
 import { moveCards } from "./motion.js";
@@ -10,7 +10,7 @@ const game = JSON.parse(document.getElementById("game").textContent);
 const at = (id) => document.getElementById(id);
 
 const positions = [game.start];
-for (const [, , changed] of game.steps) positions.push({ ...positions.at(-1), ...changed });
+for (const [, changed] of game.steps) positions.push({ ...positions.at(-1), ...changed });
 const home = positions.map((piles) => cardsHome(piles, game.cards));
 const end = game.steps.length;
 
@@ -19,11 +19,15 @@ let timer = null;
 
 // ------------------------------------------------------------------------------------- one step
 
-/** "Move 12 of 398: 9S home, from t2". */
+/** A move from a position in words; one that was illegal there has no place, and stays a text. */
+const wordsOf = (step, text, place) =>
+  place ? moveWords(positions[step], { source: place[0], targets: [place[1]], count: place[2] }) : text;
+const sentences = game.steps.map(([text, , place], k) => wordsOf(k, text, place));
+
+/** "Move 12 of 398: 9 of Spades home, from pile 2". */
 function words(step) {
   if (step === 0) return `Start of ${end} move${end === 1 ? "" : "s"}`;
-  const [text, sentence] = game.steps[step - 1];
-  return `Move ${step} of ${end}: ${sentence} (${text})`;
+  return `Move ${step} of ${end}: ${sentences[step - 1]}`;
 }
 
 function show(step, { aloud = true } = {}) {
@@ -127,7 +131,7 @@ document.addEventListener("keydown", (event) => {
 // --------------------------------------------------------------------------------- list of moves
 
 const list = moveList(at("moves"), (move) => step(move - now), step);
-list.fill(game.steps.map(([, sentence]) => sentence));
+list.fill(sentences);
 
 // -------------------------------------------------------------------------------------- thoughts
 
@@ -144,8 +148,9 @@ function showThought() {
     return;
   }
   const [value, actions] = thought;
-  const option = ([text, share, sentence]) => {
+  const option = ([text, share, place]) => {
     const chosen = text === game.steps[now][0];
+    const sentence = wordsOf(now, text, place);
     return { words: chosen ? `${sentence}, played next` : sentence, share, chosen };
   };
   const table = optionTable("Likeliest next moves", actions.map(option));
@@ -157,10 +162,10 @@ function point() {
   if (!at("arrows").checked || timer || now === end) return drawArrows(at("board"), []);
   const arrow = ([source, target, count], share) =>
     ({ source, targets: [target], count, share, label: share === undefined ? "" : percent(share, 0) });
-  const [text, , , place] = game.steps[now];
-  const thought = (thoughts[now]?.[1] ?? []).filter(([, , , to]) => to);
+  const [text, , place] = game.steps[now];
+  const thought = (thoughts[now]?.[1] ?? []).filter(([, , to]) => to);
   const own = thought.find(([action]) => action === text);
-  const others = thought.filter((action) => action !== own && action[1] >= 0.005).map(([, share, , to]) => arrow(to, share));
+  const others = thought.filter((action) => action !== own && action[1] >= 0.005).map(([, share, to]) => arrow(to, share));
   drawArrows(at("board"), [arrow(place, own?.[1]), ...others.slice(0, 3)]);
 }
 at("board").addEventListener("fit", point);

@@ -1,26 +1,22 @@
-// Requests to the server: the maker of games with policies of one's own, search and a solver.
+// Requests to the server for what a browser lacks: policies of its user, long searches, the data of house rules.
 
-async function send(path, options) {
-  let response;
-  try {
-    response = await fetch(`api/${path}`, options);
-  } catch {
+/** Send a request; what it is about: the game with its rules, deal and moves. A signal may cancel it. */
+export async function ask(what, body, signal) {
+  const options = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), signal };
+  const response = await fetch(`api/${what}`, options).catch((error) => {
+    if (signal?.aborted) throw error;
     throw new Error("The server does not answer. Start it again, then try again.");
-  }
-  if (response.ok) return response;
+  });
   const answer = await response.json().catch(() => ({ error: `The server failed (status ${response.status}).` }));
-  throw Object.assign(new Error(answer.error), { status: response.status });
+  if (!response.ok) throw new Error(answer.error);
+  return answer;
 }
 
-/** Send a request to the server and return its answer; an error has the status of the answer. */
-export async function ask(path, body) {
-  const options = body && {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  };
-  return (await send(path, options)).json();
-}
+/** What a request says about a game: which, by which rules. */
+export const gameOf = ({ variant: { name: game, build, spaces, moves } }) => ({ game, rules: { build, spaces, moves } });
 
-/** The text of a file: the transcript of a game, or its replay page. */
-export const file = async (path) => (await send(path)).text();
+/** What it says about a deal. */
+export const dealOf = (session) => ({ ...gameOf(session), deal: session.deal });
+
+/** What it says about a position. */
+export const positionOf = (session) => ({ ...dealOf(session), moves: session.played.map(({ text }) => text) });

@@ -1,48 +1,42 @@
-// Policies: the action that one would play in a session, as solitaire_env.play.hints.
+// The page's own policies: the action that one would play in a session.
 import { Cards } from "./cards.js";
 import { part } from "./machine.js";
 import { Network } from "./network.js";
-import { randomStream } from "./random.js";
-
-const TOP = 5; // actions in a thought
-const NEARLY_ONE = 1 - 2 ** -32;
-const SINGLES = 49; // maximum number of single moves of a supermove
-const TASKS = 14;
 
 /** An action drawn by its weight. */
 function draw(weights, uniform) {
   let total = 0;
   const sums = Array.from(weights, (weight) => (total += weight));
-  const aim = Math.min(uniform, NEARLY_ONE) * total;
+  const aim = uniform * total;
   return sums.findIndex((sum) => sum > aim);
 }
 
 /** Policies that choose by a fixed order, or by a weighted sum of features. */
-function deterministic(machine, cards, plan, common, view) {
-  const { values, rules, state } = cards;
-  const seen = part(cards.row, [1, rules.row_stock]);
+function deterministic(machine, cards, plan, view) {
+  const { rules } = cards;
+  const { own_features: own } = machine.data.constants;
+  const observations = part(cards.row, [1, rules.row_stock]);
+  const masks = cards.state.mask;
   const chosen = machine.array("int64", [1]);
   if (plan.id === "greedy") {
-    const choose = machine.bind("policies__greedy___choose", [values, machine.arrays(view.state), seen, state.mask, chosen]);
+    const choose = machine.bind("choose", { rules, state: machine.arrays(view.state), observations, masks, chosen });
     return () => {
       choose();
       return Number(chosen[0]);
     };
   }
-  const { own_features: own } = common;
   const [games, actions] = [0, 1].map(() => machine.array("int64", [rules.actions]));
   const moves = machine.array("float32", [rules.actions, own]);
-  const read = machine.bind("move_features__reader__write_move_features", [
-    values, machine.arrays(view.state), machine.arrays(view.scratch), machine.array("float64", [own]), seen, state.mask,
-  ]); // prettier-ignore
-  const best = machine.bind("policies__linear__choose_best", []);
-  const weights = machine.array(...plan.weights);
-  const sets = machine.array("int64", [1]);
+  const read = machine.bind("write_move_features", {
+    rules, state: machine.arrays(view.state), scratch: machine.arrays(view.scratch), weights: machine.array("float64", [own]),
+    observations, masks,
+  }); // prettier-ignore
+  const best = machine.bind("choose_best", { weights: machine.arrays(plan.weights), sets: machine.array("int64", [1]), chosen });
   return () => {
     const legal = cards.legal().length;
-    const found = [part(games, [legal]), part(actions, [legal]), part(moves, [legal, own])];
-    read(...found);
-    best(...found, weights, sets, chosen);
+    const found = { games: part(games, [legal]), actions: part(actions, [legal]), moves: part(moves, [legal, own]) };
+    read(found);
+    best(found);
     return Number(chosen[0]);
   };
 }
@@ -50,67 +44,63 @@ function deterministic(machine, cards, plan, common, view) {
 /** Gives the decisions of a policy in a session. */
 export class Adviser {
   /** weights: the file of a network. */
-  constructor(session, plan, common, weights) {
+  constructor(session, plan, weights) {
     const { machine, variant } = session;
     const view = variant.views[plan.view];
     this.session = session;
     this.id = plan.id;
     this.cards = plan.view ? new Cards(machine, view, variant) : session.cards;
-    if (plan.view) this.prepareSingles();
-    if (plan.file) {
-      const sums = machine.array(...common.sums);
-      this.network = new Network(machine, this.cards, { ...plan, sums }, common, view, weights);
-    } else this.choose = deterministic(machine, this.cards, plan, common, view);
+    if (plan.view) this.prepareSingles(plan);
+    if (plan.file) this.network = new Network(machine, this.cards, plan, view, weights);
+    else this.choose = deterministic(machine, this.cards, plan, view);
   }
 
-  prepareSingles() {
+  prepareSingles(plan) {
     const { machine, cards } = this.session;
-    const { piles, cells } = this.cards.rules;
-    const long = (...shape) => machine.array("int64", shape);
-    this.action = long(1);
-    this.singles = long(1, SINGLES);
-    this.count = long(1);
-    this.expandRows = machine.bind("core__supermoves__write_singles", [
-      this.cards.values, cards.values, this.cards.arrays, long(1), this.action,
-      [long(piles), long(cells + 1), long(SINGLES), long(TASKS, 4)], this.singles, this.count,
-    ]); // prettier-ignore
+    this.action = machine.array("int64", [1]);
+    this.singles = machine.array("int64", [1, machine.data.constants.most_singles]);
+    this.count = machine.array("int64", [1]);
+    this.writeSingles = machine.bind("write_singles", {
+      rules: this.cards.rules, strict: cards.rules, state: this.cards.state, rows: machine.array("int64", [1]),
+      actions: this.action, scratch: machine.arrays(plan.singles), singles: this.singles, counts: this.count,
+    }); // prettier-ignore
+  }
+
+  /** Whether the policy draws its actions. */
+  get stochastic() {
+    return Boolean(this.network);
   }
 
   /** The actions of the session for an action of the policy: several for a supermove. */
   expand(action) {
     if (this.cards === this.session.cards) return [action];
     this.action[0] = BigInt(action);
-    this.expandRows();
+    this.writeSingles();
     return Array.from(this.singles.subarray(0, Number(this.count[0])), Number);
   }
 
-  /**
-   * The policy's decision: its action, and for a network the probabilities and the value.
-   *
-   * random: the random numbers of the game, which have been drawn for all decisions before.
-   */
-  decide(random) {
+  /** The policy's decision, drawn with a random number: its action, and for a network the probabilities and the value. */
+  decide(uniform) {
     if (this.cards !== this.session.cards) this.cards.row = this.session.cards.row;
     if (!this.network) return { action: this.choose(), probabilities: null, value: null };
     const thought = this.network.explain();
-    return { action: draw(thought.probabilities, random.random()), ...thought };
+    return { action: draw(thought.probabilities, Math.min(uniform, this.cards.known.nearly_one)), ...thought };
   }
 
   /** The policy's action in the session as plain data; the likeliest one, or one that it draws. */
   advise(likeliest) {
     const { session, cards } = this;
-    const random = this.network && randomStream(session.deal, 0).advance(session.decisions);
-    const thought = this.decide(random);
+    const thought = this.decide(session.uniform(session.deal.replace(/\D/g, ""), session.decisions));
     const options = [...(thought.probabilities ?? [])]
       .map((probability, action) => ({ action, probability }))
       .filter(({ probability }) => probability > 0)
       .sort((a, b) => b.probability - a.probability || a.action - b.action)
-      .slice(0, TOP);
+      .slice(0, cards.known.top_actions);
     const action = likeliest && options.length ? options[0].action : thought.action;
     return {
       policy: this.id,
       ...cards.describe(action),
-      singles: this.expand(action),
+      plays: this.expand(action).map((single) => session.cards.texts[single]),
       value: thought.value,
       actions: options.map((option) => ({ ...cards.describe(option.action), probability: option.probability })),
     };

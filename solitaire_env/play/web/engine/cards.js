@@ -1,34 +1,22 @@
-// The cards of one game in the kernels: its position, and its actions as text, in words and as places.
-
-const RANKS = "A23456789TJQK";
-const SUITS = "CDHS";
-const DOWN = 64; // the bit of a face-down card
-export const STATUS = ["playing", "won", "stuck"];
-const STATE = [
-  "rows", "tops", "given", "taken", "carriable", "nextHome", "heights", "crowded", "runs", "stock", "waste", "home",
-  "spaces", "emptyCells", "mask", "status",
-]; // prettier-ignore
-
-export const cardName = (card) =>
-  card >= DOWN ? `(${cardName(card - DOWN)})` : card < 4 ? "--" : RANKS[(card >> 2) - 1] + SUITS[card & 3];
-
-/** A card as its player sees it. */
-const seen = (card) => (card === 1 || card >= DOWN ? "??" : cardName(card));
+// The cards of one game in the kernels: its position, and its actions as text and as places.
 
 /** The game with one of its sets of actions, in one row. */
 export class Cards {
   constructor(machine, view, variant) {
+    this.machine = machine;
     this.variant = variant;
+    this.known = machine.data.constants;
     this.rules = view.rules;
-    this.values = Object.values(view.rules);
     this.texts = view.actions.split(" ");
     this.numbers = new Map(this.texts.map((text, number) => [text, number]));
-    const arrays = machine.arrays(view.state);
-    this.state = Object.fromEntries(STATE.map((name, k) => [name, arrays[k]]));
-    this.arrays = arrays;
-    this.deriveRows = machine.bind("core__rules__derive__derive_rows", [this.values, arrays, machine.array("int64", [1])]);
-    this.decodeAction = machine.bind("core__rules__moves__decode_action", [this.values, arrays, 0], { results: 3 });
-    this.worriedCard = machine.bind("core__rules__moves__worried_card", [this.values, arrays, 0], { results: 1 });
+    this.kinds = Object.entries(view.kinds); // each with its first action
+    this.state = machine.arrays(view.state);
+    const { rules, state } = this;
+    this.deriveRows = machine.bind("derive_rows", { rules, state, rows: machine.array("int64", [1]) });
+    this.decodeAction = machine.bind("decode_action", { rules, state, row: 0 });
+    this.worriedCard = machine.bind("worried_card", { rules, state, row: 0 });
+    [this.tops, this.takes] = [0, 1].map(() => machine.array("int64", [this.known.suits.length * rules.decks]));
+    this.readFoundations = machine.bind("read_foundations", { rules, state, row: 0, tops: this.tops, takes: this.takes });
   }
 
   /** The position row. */
@@ -42,7 +30,11 @@ export class Cards {
   }
 
   get status() {
-    return STATUS[this.state.status[0]];
+    return this.known.status[this.state.status[0]];
+  }
+
+  get cardsHome() {
+    return Number(this.state.home[0]);
   }
 
   /** The numbers of the legal actions; none if the game is over. */
@@ -56,11 +48,19 @@ export class Cards {
     return this.status === "playing" && this.state.mask[action] === 1;
   }
 
-  // -------------------------------------------------------------------------------- positions
+  // ------------------------------------------------------------------------------------ cards
+
+  /** The name of a card; one that its player does not see is named if known is true. */
+  name(card, known = false) {
+    const { down, face_down: hidden, no_card: [none, empty], ranks, suits } = this.known; // prettier-ignore
+    if (card === hidden || (card >= down && !known)) return this.known.hidden;
+    if (card >= down) return `(${this.name(card - down)})`;
+    return card === none ? empty : ranks[(card >> 2) - 1] + suits[card & 3];
+  }
 
   pile(number) {
     const start = number * this.rules.pile_capacity;
-    return [...this.row.subarray(start, start + this.state.heights[0 + number])];
+    return [...this.row.subarray(start, start + this.state.heights[number])];
   }
 
   cells() {
@@ -75,53 +75,46 @@ export class Cards {
     return [...this.row.subarray(this.rules.row_stock, this.rules.row_stock + this.state.stock[0])];
   }
 
-  /** The suit and the number of cards of each foundation. */
+  /** Each foundation: its suit, its number of cards, its possible last cards and those that it takes. */
   foundations() {
     const { row_foundations: first, decks } = this.rules;
-    return Array.from({ length: 4 * decks }, (_, k) => [Math.floor(k / decks), this.row[first + k]]);
+    this.readFoundations();
+    const cards = (set) => [...set.toString(2)].reverse().flatMap((bit, card) => (bit === "1" ? [card] : []));
+    return Array.from(this.tops, (tops, k) => ({
+      suit: this.known.suits[Math.floor(k / decks)], count: this.row[first + k], tops: cards(tops), takes: cards(this.takes[k]),
+    })); // prettier-ignore
   }
 
-  /** The possible cards at a place of a suit's foundation, 0 for its first. */
-  homeCards(suit, place) {
-    const { ranks, base, row_base: at, alternate_home: alternate } = this.rules;
-    if (place < 0 || place >= ranks) return [];
-    const first = base || this.row[at];
-    const rank = ((first - 1 + place) % ranks) + 1;
-    const red = suit === 1 || suit === 2;
-    const suits = !alternate || !place ? [suit] : red === (place % 2 === 0) ? [1, 2] : [0, 3];
-    return suits.map((own) => 4 * rank + own);
-  }
+  // -------------------------------------------------------------------------------- positions
 
-  homeTops() {
-    return this.foundations().map(([suit, count]) => this.homeCards(suit, count - 1));
+  get redeals() {
+    return this.variant.passes ? this.row[this.rules.row_redeals] : this.known.no_limit;
   }
 
   /** The board, as solitaire_env.play.piles.board. */
   board() {
-    const { has_stock: stock, piles, decks, row_redeals: redeals } = this.rules;
+    const { has_stock: stock, piles } = this.rules;
     const board = {};
     if (stock) board.stock = this.state.stock[0];
-    if (stock) board.waste = this.waste().map(cardName).join(" ");
-    if (this.variant.passes !== 1) board.redeals = this.variant.passes ? this.row[redeals] : "-";
-    this.homeTops().forEach(([card, ...others], k) => {
-      const empty = `-${SUITS[Math.floor(k / decks)]}`;
-      board[`f${k + 1}`] = card ? cardName(card) + others.map((other) => SUITS[other & 3]).join("") : empty;
+    if (stock) board.waste = this.waste().map((card) => this.name(card)).join(" ");
+    if (this.variant.passes !== 1) board.redeals = this.redeals;
+    this.foundations().forEach(({ suit, tops: [card, ...others] }, k) => {
+      board[`f${k + 1}`] = card ? this.name(card) + others.map((other) => this.name(other)[1]).join("") : `-${suit}`;
     });
-    this.cells().forEach((card, k) => (board[`c${k + 1}`] = card ? cardName(card) : ""));
-    for (let k = 0; k < piles; k += 1) board[`t${k + 1}`] = this.pile(k).map(seen).join(" ");
+    this.cells().forEach((card, k) => (board[`c${k + 1}`] = card ? this.name(card) : ""));
+    for (let k = 0; k < piles; k += 1) board[`t${k + 1}`] = this.pile(k).map((card) => this.name(card)).join(" ");
     return board;
   }
 
   /** The position text, with the stock. */
   positionText() {
-    const line = (name, cards) => [`${name}:`, ...cards.map(cardName)].join(" ");
+    const line = (name, cards) => [`${name}:`, ...cards.map((card) => this.name(card, true))].join(" ");
     const { passes, name } = this.variant;
-    const counts = this.foundations();
     const lines = [`variant: ${name}`];
     if (this.rules.has_stock) lines.push(line("stock", this.stock()), line("waste", this.waste()));
-    if (passes !== 1) lines.push(`redeals: ${passes ? this.row[this.rules.row_redeals] : "-"}`);
-    const suits = [0, 1, 2, 3].map((suit) => [SUITS[suit], ...counts.filter(([own]) => own === suit).map(([, n]) => n)]);
-    lines.push(`foundations: ${suits.flat().join(" ")}`);
+    if (passes !== 1) lines.push(`redeals: ${this.redeals}`);
+    const homes = Object.groupBy(this.foundations(), ({ suit }) => suit);
+    lines.push(`foundations: ${Object.entries(homes).map(([suit, own]) => [suit, ...own.map(({ count }) => count)].join(" ")).join(" ")}`);
     if (!this.rules.base) lines.push(`base: ${this.row[this.rules.row_base]}`);
     if (this.rules.cells) lines.push(line("cells", this.cells()));
     for (let k = 0; k < this.rules.piles; k += 1) lines.push(line(`t${k + 1}`, this.pile(k)));
@@ -139,10 +132,7 @@ export class Cards {
   }
 
   kindOf(action) {
-    const text = this.texts[action];
-    if (!text.includes(">")) return text;
-    if (text[0] === "f") return "worry";
-    return { f: "home", c: "cell", s: "space", t: "tableau" }[text.split(">")[1][0]];
+    return this.kinds.findLast(([, first]) => action >= first)[0];
   }
 
   /** Whether the player chooses the number of cards. */
@@ -158,32 +148,18 @@ export class Cards {
   /** The cards that a legal action moves, bottom first, and the piles. */
   move(action) {
     const kind = this.kindOf(action);
-    if (kind === "draw") return { kind, source: "stock", target: "waste", cards: this.stock().slice(-this.rules.draw).reverse() };
-    if (kind === "redeal") return { kind, source: "waste", target: "stock", cards: this.waste().reverse() };
-    const [source, target, count] = this.decodeAction(action);
+    if (kind === "draw") return { source: "stock", target: "waste", cards: this.stock().slice(-this.rules.draw).reverse() };
+    if (kind === "redeal") return { source: "waste", target: "stock", cards: this.waste().reverse() };
+    const [source, target, count] = this.decodeAction({ action });
     if (kind === "worry") {
-      const [card] = this.worriedCard(source - this.rules.sources, target);
-      return { kind, source: "foundations", target: `t${target + 1}`, cards: [card] };
+      const [card] = this.worriedCard({ suit: source - this.rules.sources, target });
+      return { source: "foundations", target: `t${target + 1}`, cards: [card] };
     }
     const cards = count > 1 ? this.pile(source).slice(-count) : [this.state.tops[source]];
-    return { kind, source: this.sourceName(source), target: kind === "home" ? "foundations" : this.sourceName(target), cards };
+    return { source: this.sourceName(source), target: kind === "home" ? "foundations" : this.sourceName(target), cards };
   }
 
-  /** A legal action in words, as solitaire_env.notation.describe_action. */
-  words(action) {
-    const { kind, source, target, cards } = this.move(action);
-    if (kind === "draw") return `draw ${["a card", "two cards", "three cards"][this.rules.draw - 1]} from the stock`;
-    if (kind === "redeal") return "turn the waste over to the stock";
-    const origin = { t: source, w: "the waste", c: `cell ${source.slice(1)}`, f: "the foundations" }[source[0]];
-    const top = cardName(cards.at(-1));
-    if (kind === "home") return `${top} home, from ${origin}`;
-    if (kind === "cell") return `${top} to a cell, from ${origin}`;
-    const all = cards.length > 1 ? `${cardName(cards[0])} to ${top}, ${cards.length} cards,` : top;
-    if (kind === "space") return `${all} from ${origin} to the space ${target}`;
-    return `${all} from ${origin} to ${target}, onto ${cardName(this.state.tops[Number(target.slice(1)) - 1])}`;
-  }
-
-  /** The start of a legal action, its possible targets, and the number of cards, as piles.places. */
+  /** The start of a legal action, its possible targets, and the number of cards, as solitaire_env.play.piles.places. */
   places(action) {
     const { source, target, cards } = this.move(action);
     return { source: this.startOf(source, target, cards), targets: this.targets(target, cards), count: cards.length };
@@ -192,15 +168,13 @@ export class Cards {
   startOf(source, target, cards) {
     if (target === "stock") return "stock";
     if (source !== "foundations") return source;
-    return `f${this.homeTops().findIndex((tops) => tops.includes(cards[0])) + 1}`;
+    return `f${this.foundations().findIndex(({ tops }) => tops.includes(cards[0])) + 1}`;
   }
 
   targets(target, cards) {
     const names = (list, letter, test) => list.flatMap((each, k) => (test(each) ? [`${letter}${k + 1}`] : []));
     const { heights } = this.state;
-    if (target === "foundations") {
-      return names(this.foundations(), "f", ([suit, count]) => this.homeCards(suit, count).includes(cards[0]));
-    }
+    if (target === "foundations") return names(this.foundations(), "f", ({ takes }) => takes.includes(cards[0]));
     if (target[0] === "c") return names(this.cells(), "c", (card) => !card);
     if (target[0] === "t" && !heights[Number(target.slice(1)) - 1]) return names([...heights], "t", (height) => !height);
     return [target];
@@ -208,6 +182,6 @@ export class Cards {
 
   /** A legal action as the page shows it. */
   describe(action) {
-    return { action: this.texts[action], words: this.words(action), ...this.places(action) };
+    return { action: this.texts[action], ...this.places(action) };
   }
 }

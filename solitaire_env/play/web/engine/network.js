@@ -1,7 +1,5 @@
 // A shipped network: its weights, and the probabilities of moves, as solitaire_env.policies.network.
-import { float, part } from "./machine.js";
-
-const ROWS = 128; // moves that are scored together
+import { part } from "./machine.js";
 
 /** The tensors of a safetensors file, each { shape, data }. */
 function readTensors(buffer) {
@@ -13,12 +11,12 @@ function readTensors(buffer) {
 }
 
 export class Network {
-  /** plan: the reader's numbers, the temperature and so on, as the site describes them. */
-  constructor(machine, cards, plan, common, view, buffer) {
+  /** plan: what the network reads, its temperature and so on, see solitaire_env.play.page_data. */
+  constructor(machine, cards, plan, view, buffer) {
     this.machine = machine;
     this.cards = cards;
     this.plan = plan;
-    this.own = common.own_features;
+    this.own = cards.known.own_features;
     const tensors = readTensors(buffer);
     const array = (type, shape, contents) => machine.array(type, shape, contents);
     const vector = (name) => array("float64", [tensors[name].data.length], tensors[name].data);
@@ -42,53 +40,46 @@ export class Network {
     this.head = vector("head.weight");
     this.linear = vector("linear.weight");
     this.value = tensors["value_head.weight"] ? ["to_value.0", "to_value.2", "value_head"].map(layer) : null;
-    this.makeScratch(common, view, tensors.habit ? vector("habit") : array("float64", [this.own]));
+    this.makeScratch(view, tensors.habit ? vector("habit") : array("float64", [this.own]));
   }
 
   /** Arrays for the features of one position, and the kernels. */
-  makeScratch({ most_passed: passed, rows }, view, lookahead) {
+  makeScratch(view, lookahead) {
     const { machine, cards, plan } = this;
-    const { rules, values } = cards;
+    const { rules } = cards;
+    const { scored_together: together } = cards.known;
     const array = (type, shape, contents) => machine.array(type, shape, contents);
-    const many = (described) => machine.arrays(described.map(([type, [, ...shape]]) => [type, [rows, ...shape]]));
-    const long = () => array("int64", [passed]);
     const [sizeOfMove, sizeOfPosition] = plan.sizes;
-    this.seen = part(cards.row, [1, rules.row_stock]);
-    this.mask = array("int8", [1, rules.actions]);
+    const observations = part(cards.row, [1, rules.row_stock]);
+    this.masks = array("int8", [1, rules.actions]);
     this.safe = array("int64", [1]);
     this.games = array("int64", [rules.actions]);
     this.actions = array("int64", [rules.actions]);
     this.moves = array("float32", [rules.actions, sizeOfMove]);
     this.positions = array("float32", [1, sizeOfPosition]);
-    this.wide = array("float64", [ROWS, sizeOfMove]);
-    this.used = array("int64", [2 * (sizeOfMove + 1024)]);
+    this.wide = array("float64", [together, sizeOfMove]);
     this.here = array("float64", [1, sizeOfPosition]);
     const widest = Math.max(this.head.length, this.move.bias.length, ...this.hidden.map(({ bias }) => bias.length));
-    this.rows = [array("float64", [ROWS, widest]), array("float64", [ROWS, widest])];
+    this.used = array("int64", [Math.max(sizeOfMove, sizeOfPosition, widest) + 1]);
+    this.rows = [array("float64", [together, widest]), array("float64", [together, widest])];
     this.first = array("float64", [1, this.move.bias.length]);
     this.scores = array("float64", [rules.actions]);
     this.probabilities = array("float64", [1, rules.actions]);
     this.highest = array("float64", [1]);
     this.total = array("float64", [1]);
-    this.weights = array("int64", [rules.row_stock], this.sums(rules.row_stock));
-    const scratch = [many(view.state), many(view.events), machine.arrays(view.scratch), machine.arrays(view.notes)];
-    const lookaheads = [array("int64", [1]), long(), long(), long(), this.weights];
-    const few = [values, plan.plans, ...scratch, lookaheads, this.seen, this.mask, plan.numbers, lookahead, array(...plan.family)];
-    this.read = machine.bind("move_features__reader__write_features", few);
-    this.findSafe = machine.bind("move_features__autoplay__find_safe_moves", [values, machine.arrays(view.state), this.seen, this.mask, this.safe]);
-    this.product = machine.bind("policies__network__add_product", []);
-    this.normalize = machine.bind("policies__network__normalize", []);
-    this.weigh = machine.bind("policies__network__weigh", []);
-    this.softmax = machine.bind("policies__network__softmax", []);
-  }
-
-  sums(count) {
-    return this.plan.sums.subarray(0, count);
+    const groups = { ...machine.arrays(plan.groups), weights: lookahead };
+    const given = { rules, plans: plan.plans, scratch: machine.arrays(plan.scratch), observations, masks: this.masks, groups };
+    this.read = machine.bind("write_features", given);
+    this.findSafe = machine.bind("find_safe_moves", { rules, state: machine.arrays(view.state), observations, masks: this.masks, chosen: this.safe });
+    this.product = machine.bind("add_product", {});
+    this.normalize = machine.bind("normalize", {});
+    this.weigh = machine.bind("weigh", {});
+    this.softmax = machine.bind("softmax", { probabilities: this.probabilities, highest: this.highest, total: this.total });
   }
 
   /** Add rows @ weight to out. */
   multiply(rows, weight, out) {
-    this.product(rows, weight, part(this.used, [rows.shape[1] + 1]), out);
+    this.product({ rows, weight, used: part(this.used, [rows.shape[1] + 1]), out });
   }
 
   /** The outputs of a linear layer, in one of two arrays. */
@@ -102,22 +93,22 @@ export class Network {
   /** The probabilities of all actions, and the value of the position or null. */
   explain() {
     const { cards, plan } = this;
-    this.mask.set(cards.state.mask);
+    this.masks.set(cards.state.mask);
     if (plan.safe_autoplay) {
       this.findSafe();
-      if (this.safe[0] >= 0n) this.mask.fill(0).fill(1, Number(this.safe[0]), Number(this.safe[0]) + 1);
+      if (this.safe[0] >= 0n) this.masks.fill(0).fill(1, Number(this.safe[0]), Number(this.safe[0]) + 1);
     }
-    const legal = this.mask.reduce((a, b) => a + b, 0);
-    const games = part(this.games, [legal]);
-    const actions = part(this.actions, [legal]);
-    const moves = part(this.moves, [legal, plan.sizes[0]]);
-    this.read(games, actions, moves, this.positions);
+    const legal = this.masks.reduce((a, b) => a + b, 0);
+    const [games, actions] = [part(this.games, [legal]), part(this.actions, [legal])];
+    this.read({ out: { games, actions, moves: part(this.moves, [legal, plan.sizes[0]]), positions: this.positions } });
     this.here.set(this.positions);
     this.multiply(this.here, this.position, this.zeroed(this.first));
-    for (let start = 0; start < legal; start += ROWS) this.score(start, Math.min(ROWS, legal - start));
+    const { scored_together: together } = cards.known;
+    for (let start = 0; start < legal; start += together) this.score(start, Math.min(together, legal - start));
     this.highest[0] = -Infinity;
-    const scores = part(this.scores, [legal]);
-    this.softmax(scores, games, actions, float(plan.temperature ?? 1), this.zeroed(this.probabilities), this.highest, this.zeroed(this.total));
+    this.zeroed(this.probabilities);
+    this.zeroed(this.total);
+    this.softmax({ scores: part(this.scores, [legal]), games, actions, temperature: plan.temperature ?? 1 });
     return { probabilities: this.probabilities, value: plan.temperature === null ? this.valueOf() : this.highest[0] };
   }
 
@@ -137,12 +128,12 @@ export class Network {
     let rows = part(this.rows[0], [count, bias.length]);
     for (let n = 0; n < count; n += 1) for (let k = 0; k < bias.length; k += 1) rows[n * bias.length + k] = this.first[k] + bias[k];
     this.multiply(moves, weight, rows);
-    this.normalize(rows, this.norms[0]);
+    this.normalize({ rows, norm: this.norms[0] });
     this.hidden.forEach((layer, k) => {
       rows = this.apply(layer, rows, (k + 1) % 2);
-      this.normalize(rows, this.norms[k + 1]);
+      this.normalize({ rows, norm: this.norms[k + 1] });
     });
-    this.weigh(rows, this.head, moves, this.linear, part(this.scores, [count], start));
+    this.weigh({ rows, head: this.head, moves, linear: this.linear, scores: part(this.scores, [count], start) });
   }
 
   valueOf() {

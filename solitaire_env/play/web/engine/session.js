@@ -1,60 +1,40 @@
-// A game that is played move by move, with undo and redo, as solitaire_env.play.session.
+// A game that is played move by move, with undo and redo.
+import { moveWords } from "../board.js";
 import { Cards } from "./cards.js";
 import { Machine } from "./machine.js";
-import { microsoftOrder } from "./random.js";
 
-const PLAY = 1;
-const MAX_MOVES = 7000;
-
-/** The number of a deal, or the name of one of another program. */
-function readDeal(text, { ranks, decks, name }, variant) {
-  if (text === "random") return 1 + Math.floor(Math.random() * 999_999);
-  if (/^\d{1,30}$/.test(text)) {
-    const number = BigInt(text);
-    if (number < 1n << 63n) return number;
-    throw new Error(`deal ${text} is out of range, allowed: 0 to 2**63 - 1`);
-  }
-  const [, program, number] = String(text).match(/^(ms|pysol):(\d{1,20})$/) ?? [];
-  if (!program) throw new Error(`unknown deal '${text}', allowed: a whole number, 'ms:N' or 'pysol:N'`);
-  if (ranks !== 13) throw new Error(`deal '${text}' is of a full pack, but ${variant.name} has ${ranks} ranks`);
-  const most = program === "ms" ? (1n << 33n) - 1n : 32000n;
-  if (BigInt(number) >= 1n && BigInt(number) <= most) return text;
-  const why = program === "ms" ? "" : "; larger ones need the server";
-  throw new Error(`deal '${text}' is out of range, allowed here: ${program}:1 to ${program}:${most}${why}`);
-}
-
-/** The pack from which our deal gives each pile the same cards as PySolFC's, as solitaire_env.core.deals. */
-function asWeDeal(order, { base, pysol_order: turns, tableau, cells }) {
-  if (base === "dealt") {
-    const last = order.findLastIndex((card) => card >> 2 === order[0] >> 2);
-    return [order[last], ...order.slice(0, last), ...order.slice(last + 1)];
-  }
-  if (!turns.length) return order;
-  const piles = Array.from({ length: tableau.length + cells }, () => []);
-  turns.forEach((pile, k) => piles[pile].push(order[k]));
-  const rows = [];
-  for (let row = 0; row < Math.max(...tableau); row += 1) {
-    for (const pile of piles.slice(0, tableau.length)) if (row < pile.length) rows.push(pile[row]);
-  }
-  return [...rows, ...piles.slice(tableau.length).flat(), ...order.slice(turns.length)];
-}
+const range = (program, most) => `${program}:1 to ${program}:${most}`;
 
 export class Session {
-  constructor(module, variant) {
-    this.variant = variant;
-    this.machine = new Machine(module);
-    const { machine } = this;
-    this.cards = new Cards(machine, variant.views[0], variant);
-    const { values, arrays } = this.cards;
-    this.deals = machine.arrays(variant.deals);
-    this.events = machine.arrays(variant.views[0].events);
+  /** game: its data, see solitaire_env.play.page_data; house rules are part of it. */
+  constructor(module, data, game) {
+    this.variant = game;
+    this.known = data.constants;
+    this.machine = new Machine(module, data);
+    const { machine, known } = this;
+    const [view] = game.views;
+    this.cards = new Cards(machine, view, game);
+    const { rules, state } = this.cards;
+    this.deals = machine.arrays(view.deals ?? game.deals);
     this.action = machine.array("int64", [1]);
-    const todo = machine.array("int8", [1], [PLAY]);
-    const row = machine.array("int64", [1]);
-    this.dealRows = machine.bind("core__rules__deal__deal_rows", [values, this.deals, arrays, row]);
-    this.stepRows = machine.bind("core__rules__step__step_rows", [values, this.deals, arrays, this.events, this.action, todo], { rows: 1 });
+    const rows = machine.array("int64", [1]);
+    this.dealRows = machine.bind("deal_rows", { rules, deals: this.deals, state, rows });
+    this.stepRows = machine.bind("step_rows", {
+      rules, deals: this.deals, state, events: machine.arrays(view.events), actions: this.action,
+      todo: machine.array("int8", [1], [known.play]),
+    }); // prettier-ignore
+    this.stockSeen = machine.array("bool", [1]);
+    this.seeds = machine.array("uint64", [1]);
+    this.resampleRows = machine.bind("resample_rows", {
+      rules, deals: this.deals, state, stock_seen: this.stockSeen, places: machine.array("int64", [rules.cards]),
+      copies: machine.array("int64", [known.kinds]), rows, seeds: this.seeds,
+    }); // prettier-ignore
+    this.random = machine.array("int64", [1]);
+    const pick = { streams: this.seeds, chosen: machine.array("int64", [0]), rows, numbers: this.random };
+    this.pickRows = machine.bind("pick_rows", pick);
     this.played = [];
     this.undone = [];
+    this.helpers = new Set(); // the policies that played a move of this deal, also one that was taken back
   }
 
   get line() {
@@ -65,41 +45,93 @@ export class Session {
     return this.played.filter(({ decides }) => decides).length;
   }
 
-  /** Deal a game. */
+  // ------------------------------------------------------------------------------------- deals
+
+  /** Deal a game: its number, the name of a deal of another program, or "random". */
   start(deal) {
-    const { machine, variant } = this;
-    const { rules } = this.cards;
-    this.deal = readDeal(deal, rules, variant);
-    const order = this.deals.at(-1);
-    const named = String(this.deal).match(/^(ms|pysol):(\d+)$/);
-    if (named) {
-      const cards = microsoftOrder(BigInt(named[2]), rules.decks);
-      order.set(named[1] === "ms" ? cards : asWeDeal(cards, variant));
-    } else {
-      const deck = 4 * rules.ranks;
-      order.set(Array.from({ length: rules.cards }, (_, k) => 4 + (k % deck)));
-      machine.bind("core__shuffle__shuffle_rows", [machine.array("uint64", [1], [BigInt(this.deal)]), order])();
-    }
+    const { known, cards } = this;
+    this.deal = deal === "random" ? String(1 + Math.floor(Math.random() * known.random_deals)) : String(deal);
+    this.order();
     this.dealRows();
-    this.first = this.cards.row.slice();
-    this.startText = this.cards.positionText();
+    this.first = cards.row.slice();
+    this.stockSeen[0] = 0;
+    this.startText = cards.positionText();
     return this;
   }
+
+  /** Write the order of the pack of the deal. */
+  order() {
+    const { machine, known, deal, variant } = this;
+    const { ranks, suits, max_deal: most, max_ms_deal: mostOfMs, pysol_as_ms: mostOfPysol } = known;
+    const { orders: order } = this.deals;
+    const { rules } = this.cards;
+    const [, program, number] = deal.match(/^(?:(ms|pysol):)?(\d{1,30})$/) ?? [];
+    if (!number) throw new Error(`unknown deal '${deal}', allowed: a whole number, 'ms:N' or 'pysol:N'`);
+    if (!program) {
+      if (BigInt(number) > BigInt(most)) throw new Error(`deal ${deal} is out of range, allowed: 0 to ${most}`);
+      const pack = suits.length * rules.ranks;
+      order.set(Array.from({ length: rules.cards }, (_, k) => suits.length + (k % pack)));
+      machine.bind("shuffle_rows", { states: machine.array("uint64", [1], [BigInt(number)]), orders: order })();
+      return;
+    }
+    if (rules.ranks !== ranks.length) throw new Error(`deal '${deal}' is of a full pack, but ${variant.name} has ${rules.ranks} ranks`);
+    const limit = program === "ms" ? mostOfMs : mostOfPysol;
+    if (BigInt(number) < 1n || BigInt(number) > BigInt(limit)) throw new Error(`deal '${deal}' is out of range, allowed here: ${range(program, limit)}`);
+    const pack = Object.assign(order.subarray(0), { shape: [rules.cards] });
+    machine.bind("microsoft_order", { number, decks: rules.decks, order: pack })();
+    if (program === "ms") return;
+    if (!rules.base) machine.bind("base_card_first", { order: pack })();
+    if (variant.pysol_places.length) order.set(variant.pysol_places.map((place) => pack[place]).map(Number));
+  }
+
+  /** Deal the hidden cards again; the seed decides how. */
+  resample(seed) {
+    this.seeds[0] = BigInt(seed);
+    this.resampleRows();
+    this.cards.row = this.cards.row.slice();
+  }
+
+  /** A random number in [0, 1) that a seed and the number of a draw decide. */
+  uniform(seed, draw) {
+    this.seeds[0] = (BigInt(seed) << 32n) + BigInt(draw);
+    this.pickRows();
+    return Number(this.random[0]) / 2 ** 63;
+  }
+
+  // ------------------------------------------------------------------------------------- moves
 
   /** Play a legal action of the kernels, and nothing else. */
   step(action) {
     this.action[0] = BigInt(action);
     this.stepRows();
+    if (!this.cards.state.stock[0]) this.stockSeen[0] = 1; // until it is empty, its order is hidden
   }
 
-  /** Play a legal action; by is the policy that chose it. */
-  play(action, { decides = true, by = "" } = {}) {
-    if (this.played.length >= MAX_MOVES) throw new Error(`the game has ${MAX_MOVES} moves, the maximum`);
+  /** Play a legal action, given as text; by is the policy that chose it. */
+  play(text, { decides = true, by = "" } = {}) {
     const { cards } = this;
-    this.played.push({ before: cards.row.slice(), action, text: cards.texts[action], words: cards.words(action), decides, by });
+    if (this.played.length >= this.known.max_moves) throw new Error(`the game has ${this.known.max_moves} moves, the maximum`);
+    const action = cards.parse(text);
+    const words = moveWords(cards.board(), cards.places(action));
+    const next = this.undone.at(-1);
+    this.played.push({ before: cards.row.slice(), action, text, words, decides, by });
+    if (by) this.helpers.add(by);
     this.step(action);
-    if (this.undone.at(-1)?.action === action) this.undone.pop();
+    if (next?.action === action) this.undone.pop();
     else this.undone = [];
+  }
+
+  /** Play the moves of a link: texts, or { text, by, decides }. */
+  playLine(line) {
+    line.forEach((move, k) => {
+      const { text, ...how } = typeof move === "string" ? { text: move } : move;
+      try {
+        this.play(text, how);
+      } catch (error) {
+        throw new Error(`move ${k + 1} of the link, '${text}': ${error.message}`);
+      }
+    });
+    return this;
   }
 
   /** Undo or redo moves until a number of moves is played. */
@@ -114,8 +146,8 @@ export class Session {
 
   /** The moves home that win the game without any other move; empty if there are none. */
   finish() {
-    const { cards } = this;
-    const before = cards.row.slice();
+    const { cards, stockSeen } = this;
+    const [before, seen] = [cards.row.slice(), stockSeen[0]];
     const moves = [];
     while (cards.status === "playing") {
       const home = cards.legal().find((action) => cards.kindOf(action) === "home");
@@ -125,29 +157,29 @@ export class Session {
     }
     const won = cards.status === "won";
     cards.row = before;
+    stockSeen[0] = seen;
     return won ? moves : [];
   }
 
-  /** The game as the page draws it, as solitaire_env.play.games.GameStore.view. */
+  // ------------------------------------------------------------------------------ what is shown
+
+  /** The game as the page draws it; it contains no hidden card. */
   view() {
     const { cards, variant, played, line } = this;
-    const last = played.at(-1);
     return {
-      id: this.id,
       game: variant.name,
       title: variant.title,
-      build: variant.build,
-      spaces: variant.spaces,
-      moves: variant.moves,
-      deal: String(this.deal),
+      rules: { build: variant.build, spaces: variant.spaces, moves: variant.moves },
+      describe: variant.describe,
+      deal: this.deal,
       cards: cards.rules.cards,
       piles: cards.board(),
       state: cards.status,
       moves_played: played.length,
       moves_known: line.length,
-      line: line.map(({ text, words }) => [text, words]),
-      last: last ? { action: last.text, words: last.words } : null,
-      helped: played.some(({ by }) => by),
+      line: line.map(({ words }) => words),
+      last: played.at(-1) ?? null,
+      helped: this.helpers.size > 0,
       finish: this.finish(),
       legal: cards.legal().map((action) => ({ ...cards.describe(action), exact: cards.isExact(action) })),
     };
@@ -158,8 +190,7 @@ export class Session {
   }
 
   get player() {
-    const helpers = [...new Set(this.played.map(({ by }) => by).filter(Boolean))];
-    return helpers.length ? `human with ${helpers.join(", ")}` : "human";
+    return this.helpers.size ? `human with ${[...this.helpers].join(", ")}` : "human";
   }
 
   /** The transcript of the game, as solitaire_env.transcripts. */
@@ -167,7 +198,7 @@ export class Session {
     const { variant, played } = this;
     const head = {
       env: variant.env, build: variant.build, spaces: variant.spaces, moves: variant.moves, policy: this.player,
-      deal: this.deal, result: `${this.result}, ${this.cards.state.home[0]} cards home, ${played.length} steps`,
+      deal: this.deal, result: `${this.result}, ${this.cards.cardsHome} cards home, ${played.length} steps`,
     }; // prettier-ignore
     const parts = [Object.entries(head).map(([name, value]) => `${name}: ${value}`).join("\n"), this.startText];
     if (played.length) parts.push(played.map(({ text }, k) => `${k + 1}. ${text}`).join("\n"));
@@ -181,17 +212,17 @@ export class Session {
     this.goTo(0);
     let before = cards.board();
     const start = before;
-    const steps = played.map(({ action, text, words }, k) => {
+    const steps = played.map(({ action, text }, k) => {
       const { source, targets, count } = cards.places(action);
       this.goTo(k + 1);
       const after = cards.board();
       const changed = Object.fromEntries(Object.entries(after).filter(([name, content]) => content !== before[name]));
       before = after;
-      return [text, words, changed, [source, targets[0], count]];
+      return [text, changed, [source, targets[0], count]];
     });
     this.goTo(now);
     return {
-      title: variant.title, cards: cards.rules.cards, policy: this.player, deal: String(this.deal),
+      title: variant.title, cards: cards.rules.cards, policy: this.player, deal: this.deal,
       result: this.result, played: now, start, steps, thoughts: [],
     }; // prettier-ignore
   }

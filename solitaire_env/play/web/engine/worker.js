@@ -1,15 +1,22 @@
-// A worker that measures win rates.
-import { common, newSession, weightsOf } from "./engine.js";
-import { measure } from "./rates.js";
+// A worker that plays games with a policy, one for each message after the first.
+import { Adviser } from "./advice.js";
+import { openSession, weightsOf } from "./engine.js";
+import { playOnce } from "./rates.js";
 
-onmessage = async ({ data: { game, deal, moves, policy, ...wanted } }) => {
+let playing = null; // { session, adviser }
+
+async function open({ details, deal, line, policy }) {
+  const session = (await openSession(details.name, { details })).start(deal).playLine(line);
+  const plan = session.variant.policies.find(({ id }) => id === policy);
+  return { session, adviser: new Adviser(session, plan, await weightsOf(plan)) };
+}
+
+onmessage = async ({ data }) => {
   try {
-    const session = (await newSession(game)).start(deal);
-    for (const text of moves) session.step(session.cards.parse(text));
-    const plan = session.variant.policies.find(({ id }) => id === policy);
-    const results = measure(session, plan, await common(), await weightsOf(plan), wanted);
-    for (const report of results) postMessage({ state: report.played < report.games ? "playing" : "done", ...report });
+    playing ??= open(data.game);
+    const { session, adviser } = await playing;
+    postMessage(playOnce(session, adviser, data));
   } catch (error) {
-    postMessage({ state: "failed", error: error.message });
+    postMessage({ error: error.message });
   }
 };

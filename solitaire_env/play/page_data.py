@@ -1,0 +1,239 @@
+"""What the page knows of the games and of the compiled code, so that JavaScript restates nothing.
+
+The page plays by the kernels as WebAssembly. Their names and arguments, the arrays that they take, constants
+and the texts of actions are data: :func:`games_data` for all games, :func:`game_data` for one, which may have
+house rules.
+"""
+
+import base64
+import gzip
+import json
+from typing import Any, Final
+
+from solitaire_env.core import layout, make_events, make_state
+from solitaire_env.core.cards import DOWN, EMPTY, FACE_DOWN, HIDDEN_NAME, RANK_NAMES, SUIT_NAMES, card_name
+from solitaire_env.core.deals import MAX_DEAL, MAX_MS_DEAL, PYSOL_AS_MS, pysol_places
+from solitaire_env.core.layout import action_layout, make_rules
+from solitaire_env.core.native import ArrayType, Kernel, TupleType, symbol_of
+from solitaire_env.core.position_sums import make_sum_weights
+from solitaire_env.core.rules.deal import deal_rows
+from solitaire_env.core.rules.derive import derive_rows
+from solitaire_env.core.rules.foundations import read_foundations
+from solitaire_env.core.rules.moves import decode_action, worried_card
+from solitaire_env.core.rules.state import KINDS
+from solitaire_env.core.rules.step import step_rows
+from solitaire_env.core.shuffle import base_card_first, make_deals, microsoft_order, pick_rows, shuffle_rows
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.core.supermoves import MOST_SINGLES, make_scratch, write_singles
+from solitaire_env.core.variant import HOUSE_RULES, Variant
+from solitaire_env.core.worlds import resample_rows
+from solitaire_env.evaluation.runner import TOP_ACTIONS
+from solitaire_env.move_features.autoplay import find_safe_moves
+from solitaire_env.move_features.columns import NUM_MOVE
+from solitaire_env.move_features.moves import make_move_scratch
+from solitaire_env.move_features.reader import make_scratch as make_reader_scratch
+from solitaire_env.move_features.reader import write_features, write_move_features
+from solitaire_env.notation import NO_LIMIT
+from solitaire_env.policies.drawing import NEARLY_ONE
+from solitaire_env.policies.greedy import choose
+from solitaire_env.policies.linear import choose_best, load_linear
+from solitaire_env.policies.network import ROWS as SCORED_TOGETHER
+from solitaire_env.policies.network import CompiledNetwork, add_product, normalize, softmax, weigh
+from solitaire_env.policies.shipped import load_shipped, shipped_games
+from solitaire_env.registration import env_id, step_limit
+from solitaire_env.variants import VARIANTS, get_variant, known_variants
+
+MAX_GAMES: Final = 1_000
+"""Maximum number of games for a win rate."""
+MAX_MOVES: Final = 7_000
+"""Maximum number of moves in one game."""
+RANDOM_DEALS: Final = 999_999
+"""The highest number of a random deal, short enough to be read out; the lowest is 1."""
+
+KERNELS: Final[tuple[Kernel, ...]] = (
+    add_product, base_card_first, choose, choose_best, deal_rows, decode_action, derive_rows, find_safe_moves,
+    microsoft_order, normalize, pick_rows, read_foundations, resample_rows, shuffle_rows, softmax, step_rows,
+    weigh, worried_card, write_features, write_move_features, write_singles,
+)  # fmt: skip
+"""The compiled functions that the page calls."""
+
+
+def games_data(server: dict[str, Any] | None = None) -> dict[str, Any]:
+    """All games as plain data (JSON-able); ``server``: what a server offers besides."""
+    variants = known_variants()
+    widest = max(variants, key=lambda v: make_rules(v).row_stock)
+    return {
+        "games": [_entry(variant) for variant in variants],
+        "server": server,
+        "house_rules": HOUSE_RULES,
+        "max_games": MAX_GAMES,
+        "kernels": {kernel.function.__name__: _kernel(kernel) for kernel in KERNELS},
+        "constants": _constants(),
+        "sums": described(make_sum_weights(make_rules(widest))),
+        "details": {variant.name: game_data(variant) for variant in variants},
+    }
+
+
+def _entry(variant: Variant) -> dict[str, Any]:
+    """A game in the list of games."""
+    rules = {rule: getattr(variant, rule) for rule in HOUSE_RULES}
+    custom = {} if variant in VARIANTS else {"custom": True}
+    return {"name": variant.name, "title": variant.title, "group": _group(variant), **rules, **custom}
+
+
+def _group(variant: Variant) -> str:
+    """The heading under which a list shows a game."""
+    if variant not in VARIANTS:
+        return "Custom games"
+    if variant.cells:
+        return "With cells"
+    if variant.moves == "any group":
+        return "Any group moves"
+    if not variant.stock:
+        return "All cards on the table"
+    decks = {1: "one deck", 2: "two decks"}.get(variant.decks, "more decks")
+    return f"With a stock, {decks}"
+
+
+def rules_text(variant: Variant) -> list[str]:
+    """The rules of a game, a line each, without its name."""
+    return [line for line in variant.describe().splitlines()[2:] if line]
+
+
+def _constants() -> dict[str, Any]:
+    return {
+        "ranks": RANK_NAMES,
+        "suits": SUIT_NAMES,
+        "hidden": HIDDEN_NAME,
+        "face_down": FACE_DOWN,
+        "down": DOWN,
+        "no_card": [EMPTY, card_name(EMPTY)],
+        "no_limit": NO_LIMIT,
+        "kinds": KINDS,
+        "status": {layout.PLAYING: "playing", layout.WON: "won", layout.STUCK: "stuck"},
+        "play": layout.PLAY,
+        "max_moves": MAX_MOVES,
+        "max_deal": str(MAX_DEAL),  # too large for JSON's numbers
+        "max_ms_deal": str(MAX_MS_DEAL),
+        "pysol_as_ms": PYSOL_AS_MS,
+        "random_deals": RANDOM_DEALS,
+        "most_singles": MOST_SINGLES,
+        "own_features": NUM_MOVE,
+        "scored_together": SCORED_TOGETHER,
+        "nearly_one": NEARLY_ONE,
+        "top_actions": TOP_ACTIONS,
+    }
+
+
+def _kernel(kernel: Kernel) -> dict[str, Any]:
+    """How a kernel is called, see :mod:`solitaire_env.core.native`."""
+    declared = kernel.signature
+    return {
+        "symbol": symbol_of(kernel.function),
+        "arguments": [[name, _kind(of)] for name, of in declared.arguments],
+        "results": 0 if kernel.part else len(declared.results),
+        "part": kernel.part,
+    }
+
+
+def _kind(declared: Any) -> Any:
+    """The type of an argument: of a number its name, of an array its type and number of axes, of a tuple its
+    fields.
+    """
+    if isinstance(declared, ArrayType):
+        return {"type": declared.dtype.name, "axes": len(declared.axes)}
+    if isinstance(declared, TupleType):
+        return [[name, _kind(of)] for name, of in declared.fields]
+    return declared.__name__
+
+
+def described(value: Any) -> Any:
+    """An array as the page makes it: its type and shape, and its contents in base64 if they are not zeros; of
+    a named tuple all fields by name.
+    """
+    if isinstance(value, tuple):
+        return {name: described(part) for name, part in value._asdict().items()}  # type: ignore[attr-defined]
+    content = [base64.b64encode(value.tobytes()).decode()] if value.any() else []
+    return [value.dtype.name, list(value.shape), *content]
+
+
+def game_data(variant: Variant) -> dict[str, Any]:
+    """A game: all that the page needs to play it."""
+    rules = make_rules(variant)
+    policies, views = _policies(variant)
+    return {
+        "env": env_id(variant),
+        "passes": variant.passes,
+        "pysol_places": pysol_places(variant) if variant.pysol_order else [],
+        "limit": step_limit(variant),
+        "describe": rules_text(variant),
+        "deals": described(make_deals(rules, variant.tableau, 1, variant.face_down_rows or ())),
+        "views": views,
+        "policies": policies,
+        "best": policies[-1]["id"],
+    }
+
+
+def _view(variant: Variant) -> dict[str, Any]:
+    """A game with one of its sets of actions."""
+    rules, actions = make_rules(variant), action_layout(variant)
+    return {
+        "rules": rules._asdict(),
+        "actions": " ".join(actions.text(action) for action in range(actions.size)),
+        "kinds": {kind: part.start for kind, part in actions.offsets.items() if part.stop > part.start},
+        "state": described(make_state(rules, 1)),
+        "events": described(make_events(1)),
+        "scratch": described(make_move_scratch(rules)),
+    }
+
+
+def _policies(variant: Variant) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The policies of a game, the best one last, and its sets of actions: its own, then those of policies."""
+    spec = GameSpec(variant)
+    own = [variant]
+
+    def view_of(moves: Any) -> dict[str, Any]:
+        seen = variant.with_rules(moves=moves)
+        if seen == variant:
+            return {"view": 0}
+        if seen not in own:
+            own.append(seen)
+        return {"view": own.index(seen), "singles": described(make_scratch(make_rules(seen)))}
+
+    linear = load_linear(spec)
+    weighted = {"id": "linear", "name": "weighted rules", "weights": described(linear.weights)}
+    listed: list[dict[str, Any]] = [
+        weighted | view_of(linear.moves),
+        {"id": "greedy", "name": "simple rules", "view": 0},
+    ]
+    if variant in map(get_variant, shipped_games()):
+        network = {"id": "shipped", "name": "neural network", **_network(spec)}
+        listed.append(network | view_of(load_shipped(spec).moves))
+    return listed, [_view(seen) for seen in own]
+
+
+def _network(spec: GameSpec) -> dict[str, Any]:
+    """A shipped network: its file, and what it reads."""
+    played = load_shipped(spec)
+    assert isinstance(played, CompiledNetwork)
+    reader = played.reader
+    scratch = described(make_reader_scratch(reader.rules))
+    scratch["passed"]["weights"] = [*scratch["passed"]["weights"][:2], {"first_of": "sums"}]
+    groups = {
+        name: described(part) if hasattr(part, "dtype") else part
+        for name, part in reader.groups._asdict().items()
+    }
+    return {
+        "file": f"weights/{spec.variant.name}.safetensors",
+        "temperature": played.temperature,
+        "safe_autoplay": played.safe_autoplay,
+        "plans": reader.plans._asdict(),
+        "groups": groups,
+        "scratch": scratch,
+        "sizes": reader.sizes,
+    }
+
+
+def packed(data: Any) -> bytes:
+    """Data as compressed JSON, always the same bytes."""
+    return gzip.compress(json.dumps(data, separators=(",", ":")).encode(), mtime=0)

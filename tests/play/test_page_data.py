@@ -1,0 +1,93 @@
+"""What the page knows of the games and the compiled code is generated, and JavaScript restates none of it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from solitaire_env.core.cards import RANK_NAMES, SUIT_NAMES
+from solitaire_env.core.layout import Rules, make_rules
+from solitaire_env.core.library import web_library
+from solitaire_env.core.native import symbol_of
+from solitaire_env.core.rules.state import State
+from solitaire_env.core.spec import GameSpec
+from solitaire_env.core.variant import HOUSE_RULES
+from solitaire_env.evaluation import evaluate
+from solitaire_env.play.page_data import KERNELS, game_data, games_data, packed
+from solitaire_env.play.piles import WEB_FOLDER
+from solitaire_env.variants import get_variant, known_variants
+
+ENGINE = {path.name: path.read_text() for path in sorted((WEB_FOLDER / "engine").glob("*.js"))}
+NUMBERS = {"30", "32", "63", "64", "512"}
+"""Of more than one digit: digits of a deal, bits of numbers, the alignment and the pages of memory."""
+
+
+def code_of(source: str) -> str:
+    """JavaScript without comments."""
+    return re.sub(r"^\s*(//|/?\*).*$|\s// .*$|/\*\*.*?\*/", "", source, flags=re.MULTILINE)
+
+
+def test_the_kernels_of_the_page_are_public_and_in_its_library() -> None:
+    exported = web_library("solitaire_env").read_bytes()
+    called = set(re.findall(r'bind\(\s*"(\w+)"', "".join(ENGINE.values())))
+    assert called == {kernel.function.__name__ for kernel in KERNELS}
+    for kernel in KERNELS:
+        assert not kernel.function.__name__.startswith("_") and kernel.__doc__
+        assert symbol_of(kernel.function).encode() in exported
+
+
+@pytest.mark.parametrize("name", ENGINE)
+def test_the_engine_names_no_constant_or_layout_by_itself(name: str) -> None:
+    code = code_of(ENGINE[name])
+    assert "solitaire_env__" not in code and RANK_NAMES not in code and SUIT_NAMES not in code
+    assert {*re.findall(r"(?<![\w.])\d[\d_]+(?=n?\b)", code)} <= NUMBERS
+    for fields in (Rules._fields, State._fields):
+        for one, other in pairwise(fields):
+            assert f'"{one}", "{other}"' not in code, "fields are named, not counted"
+
+
+def test_the_arguments_of_kernels_are_those_of_their_functions() -> None:
+    described = games_data()["kernels"]
+    for kernel in KERNELS:
+        names = [*inspect.signature(kernel.function).parameters]
+        own = described[kernel.function.__name__]
+        assert [name for name, _ in own["arguments"]] == (names[:-2] if kernel.part else names)
+    rules = dict(described["derive_rows"]["arguments"])["rules"]
+    assert rules == [[field, "int"] for field in Rules._fields]
+    state = dict(map(tuple, dict(described["derive_rows"]["arguments"])["state"]))
+    assert state["rows"] == {"type": "int8", "axes": 2} and tuple(state) == State._fields
+
+
+def test_the_data_of_all_games_is_small_and_always_the_same() -> None:
+    data = games_data()
+    assert packed(data) == packed(games_data()) and len(packed(data)) < 45_000
+    assert [game["name"] for game in data["games"]] == [variant.name for variant in known_variants()]
+    assert data["house_rules"] == HOUSE_RULES and data["server"] is None
+    assert json.loads(json.dumps(data))["details"].keys() == {game["name"] for game in data["games"]}
+
+
+def test_house_rules_change_the_data_of_a_game() -> None:
+    plain, changed = (
+        game_data(get_variant("klondike").with_rules(**rules)) for rules in ({}, {"build": "any suit"})
+    )
+    assert plain["views"][0]["rules"] == make_rules(get_variant("klondike"))._asdict()
+    assert plain["views"][0]["rules"] != changed["views"][0]["rules"]
+    assert plain["describe"] != changed["describe"]
+
+
+@pytest.mark.slow
+def test_the_best_policy_of_a_game_is_the_best_measured_one() -> None:
+    """On 300 deals, no other policy of the page wins clearly more games."""
+    for variant in known_variants():
+        data: Any = game_data(variant)
+        wins = {
+            policy["id"]: np.mean([game.won for game in evaluate(policy["id"], variant, range(300)).games])
+            for policy in data["policies"]
+        }
+        assert max(wins.values()) <= wins[data["best"]] + 0.05, (GameSpec(variant).variant.name, wins)
