@@ -328,6 +328,16 @@ def test_invalid_position_files_are_refused(
     assert words in screen.refuses("play", "eights-down", "--position", file)
 
 
+@pytest.mark.parametrize(("short", "word"), [("?", "help"), ("h", "hint"), ("u", "undo"), ("q", "quit")])
+def test_words_at_the_prompt_are_the_same_as_their_letters(screen: Screen, short: str, word: str) -> None:
+    said = [
+        screen("play", "busy-aces", "--deal", "7", lines=f"draw\n{own}\ndraw\n").replace(f"> {own}\n", "")
+        for own in (short, word, word.upper())
+    ]
+    assert said[0] == said[1].replace(f"> {word}\n", "") == said[2].replace(f"> {word.upper()}\n", "")
+    assert f"{short} or {word} " in said[0]
+
+
 def test_missing_libraries_are_named(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pysol_cards.cards", None)
     assert "pip install 'solitaire-env[deals]'" in screen.refuses(

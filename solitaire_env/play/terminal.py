@@ -14,6 +14,9 @@ from solitaire_env.render.ansi import render_ansi
 from solitaire_env.variants import get_variant
 
 NO_MOVE = "no move is legal; u takes a move back"
+HELP = (
+    "? or help lists the legal moves, h or hint gives a hint, u or undo takes a move back, q or quit quits."
+)
 
 
 def board(session: Session, words: bool = True) -> str:
@@ -43,13 +46,13 @@ def print_continuation(session: Session, game: str) -> None:
 def _run_word(session: Session, adviser: Adviser, word: str) -> str | None:
     """Run one word of input; return the text to print, or None if a move was made or taken back."""
     env = session.env
-    if word == "?":
+    if word in ("?", "help"):
         lines = (f"{env.action_text(action):<8}{env.describe_action(action)}" for action in session.legal())
         return "\n".join(lines) or NO_MOVE
-    if word == "h":
+    if word in ("h", "hint"):
         advice = adviser.advise(session, likeliest=True)
         return NO_MOVE if advice is None else f"{adviser.name}: {advice.text:<8}{advice.words}"
-    if word == "u":
+    if word in ("u", "undo"):
         if not session.played:
             raise ValueError("there is no move to take back")
         session.go_to(len(session.played) - 1)
@@ -66,13 +69,13 @@ def _run_word(session: Session, adviser: Adviser, word: str) -> str | None:
 def play(session: Session, adviser: Adviser, game: str) -> None:
     """Play a game with input lines from stdin, until it is won or left.
 
-    A line contains words: action text, ``?``, ``h``, ``u`` or ``q``. At the end of the input, at ``q`` and at
+    A line contains words: action text, or those of :data:`HELP`. At the end of the input, at ``q`` and at
     Ctrl-C the lines for continuing the game are printed.
     """
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401 - input() then edits lines
     print(f"{session.title}.")
-    print("? lists the legal moves, h gives a hint, u takes a move back, q quits.")
+    print(HELP)
     changed = True
     try:
         while True:
@@ -96,7 +99,7 @@ def _run_line(session: Session, adviser: Adviser, line: str) -> bool:
     """Run the words of a line up to the first error; return whether the position has changed."""
     changed = False
     for word in line.lower().split():
-        if word == "q":
+        if word in ("q", "quit"):
             raise EOFError
         try:
             reply = _run_word(session, adviser, word)
