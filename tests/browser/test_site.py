@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import random
 import re
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import chain
@@ -14,14 +17,16 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from solitaire_env import SolitaireEnv
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.evaluation.runner import Runner, random_stream
 from solitaire_env.loading import load_policy
 from solitaire_env.notation import action_text, parse_position
+from solitaire_env.play.page_data import rules_text
 from solitaire_env.play.piles import board, places, start_of, targets
+from solitaire_env.play.server import Server, listen
 from solitaire_env.play.session import new_session
 from solitaire_env.play.site import write_site
 from solitaire_env.policies.shipped import shipped_games
@@ -30,7 +35,7 @@ from solitaire_env.transcripts import format_transcript, parse_transcript, repla
 from solitaire_env.variants import get_variant, known_variants
 from tests.browser.conftest import OpenPage
 from tests.browser.playing import by_click, by_keys, by_touch
-from tests.browser.reading import drawn, moves, ready
+from tests.browser.reading import drawn, expected, moves, ready
 
 pytestmark = pytest.mark.external
 MOVES = 60
@@ -262,3 +267,84 @@ def test_a_whole_game_is_played(name: str, way: str, site: str, open_page: OpenP
     expect(page.locator("#won")).to_be_visible()
     expect(page.locator("#status")).to_have_text(f"Won, in {len(game.moves)} moves.")
     expect(page.locator("#statistics tr").nth(1)).to_have_text("Won1, 100 %")
+
+
+# --------------------------------------------------------------------- custom games, house rules
+
+TWO_COLORS = replace(
+    get_variant("klondike"), name="two-colors", title="Two Colors", build="same color", passes=3, aliases=(),
+    sources=(), differs=(), pysol_order=(),
+)  # fmt: skip
+
+
+@pytest.fixture
+def custom(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Address of a server with a custom variant."""
+    monkeypatch.setattr("solitaire_env.variants._ADDED", {TWO_COLORS.name: TWO_COLORS})
+    with listen("127.0.0.1", 0) as listener, Server(listener) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        server.shutdown()
+        thread.join()
+
+
+def copied_link(page: Page) -> str:
+    """The link that the page copies."""
+    page.evaluate("() => { navigator.clipboard.writeText = (text) => Promise.reject() }")
+    page.locator("#share").click()
+    expect(page.locator("#status")).to_contain_text("The link to this position: ")
+    return page.locator("#status").inner_text().removeprefix("The link to this position: ")
+
+
+def test_a_custom_game_and_house_rules_are_played_also_by_link_without_the_server(
+    custom: str, site: str, open_page: OpenPage
+) -> None:
+    house = get_variant("eights-down").with_rules(build="any suit", moves="supermove")
+    for variant, query in (
+        (TWO_COLORS, "game=two-colors&deal=7"),
+        (house, "game=eights-down&deal=7&build=any+suit&moves=supermove"),
+    ):
+        page = ready(open_page(f"{custom}?{query}"))
+        session = new_session(variant, 7)
+        for number in range(4):
+            assert drawn(page) == expected(session.position())
+            page.locator("#one").click()
+            moves(page, number + 1)
+            played = page.evaluate(
+                "() => import(new URL('table.js', location)).then(({ table }) => table.session.played.map(({ text }) => text))"
+            )
+            for text in played[len(session.played) :]:
+                session.play(session.env.parse_action(text))
+        link = copied_link(page)
+        assert len(link) < 8000
+        own = ready(open_page(link.replace(custom, site)))
+        moves(own, len(session.played))
+        assert drawn(own) == expected(session.position())
+        own.locator("#open-rules").click()
+        expect(own.locator("#rules-text li")).to_have_text(rules_text(variant))
+        own.keyboard.press("Escape")
+        own.locator("#one").click()
+        own.reload()  # the browser keeps the game with its moves
+        expect(own.locator("#status")).to_contain_text("Continued at move")
+        with own.expect_download() as saved:
+            own.locator("#save").click()
+        text = saved.value.path().read_text()
+        assert f"build: {variant.build}\n" in text and "policy: human with " in text
+
+
+def test_a_game_of_a_link_does_not_replace_a_published_one(
+    site: str, custom: str, open_page: OpenPage
+) -> None:
+    page = ready(open_page(f"{custom}?game=two-colors&deal=7"))
+    data = copied_link(page).partition("variant=")[2]
+    page = ready(open_page(f"{site}?game=klondike&deal=7#variant={data}"))
+    assert drawn(page) == expected(new_session(get_variant("klondike"), 7).position())
+    expect(page.locator("#about")).to_contain_text("alternate color")
+
+
+def test_a_site_has_the_custom_games_that_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("solitaire_env.variants._ADDED", {TWO_COLORS.name: TWO_COLORS})
+    write_site(tmp_path)
+    data = json.loads(gzip.decompress((tmp_path / "games.bin").read_bytes()))
+    assert data["games"][-1]["group"] == "Custom games" and "two-colors" in data["details"]

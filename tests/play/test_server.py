@@ -14,6 +14,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from solitaire_env import cli
 from solitaire_env.play import server
 from solitaire_env.play.server import Server, listen
 from solitaire_env.play.site import site_files
+from solitaire_env.variants import VARIANTS
 
 FIRST, WHIM = (f"tests.play.policies:{name}" for name in ("First", "Whim"))
 HINT = {"game": "eights-down", "deal": 132, "policy": FIRST}
@@ -280,6 +282,28 @@ def test_several_policies_and_hosts_can_be_named(monkeypatch: pytest.MonkeyPatch
     names = ["--policy", FIRST, "--policy", WHIM, "--allow-host", "a.org", "--allow-host", "b.org"]
     assert cli.main(["serve", "--port", "0", *names]) == 0
     assert asked == [((FIRST, WHIM), ("a.org", "b.org"), None)]
+
+
+MODULE = """
+from solitaire_env import Variant, register_variant
+register_variant(Variant(name="two-colors", title="Two Colors", decks=2, tableau=(4,) * 8))
+"""
+
+
+@pytest.mark.usefixtures("registered_games_removed")
+def test_custom_games_are_imported_by_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "games_of_mine.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(server, "serve", lambda *args: args[1].close())
+    game = "games_of_mine:Solitaire/TwoColors-v0"
+    assert cli.main(["site", str(tmp_path / "site"), "--env", game]) == 0
+    assert f": {len(VARIANTS) + 1} games, " in capsys.readouterr().out
+    assert cli.main(["serve", "--port", "0", "--env", game]) == 0
+    for args in (["site", str(tmp_path)], ["serve", "--port", "0"]):
+        assert cli.main([*args, "--env", "games_of_mine:Solitaire/Three-v0"]) == 2
+        assert "unknown id 'Solitaire/Three-v0'" in capsys.readouterr().err
 
 
 def test_unavailable_ports_raise_an_error(capsys: pytest.CaptureFixture[str]) -> None:
