@@ -26,7 +26,7 @@ def says(page: Page, text: str | re.Pattern[str]) -> None:
 
 def test_refused_requests_show_the_reason(home: str, open_page: OpenPage) -> None:
     page = open_page(f"{home}?game=nonsense&deal=7", refused=True)
-    expect(page.locator("#status.error")).to_contain_text("unknown variant 'nonsense'")
+    expect(page.locator("#status.error")).to_contain_text("There is no game 'nonsense'.")
     expect(page.locator("h1")).to_have_text("Solitaire")
     expect(page.locator("#board .card")).to_have_count(0)
     page.goto(f"{home}?game=busy-aces&deal=x")

@@ -216,7 +216,7 @@ def test_it_plays_without_a_network_once_it_is_open(site: str, open_page: OpenPa
 
 def test_what_needs_a_server_is_refused_with_a_reason(site: str, open_page: OpenPage) -> None:
     for query, reason in (
-        ("game=nonsense", "unknown variant 'nonsense', allowed: forty-thieves"),
+        ("game=nonsense", "There is no game 'nonsense'. The nearest: "),
         ("game=klondike&build=any+suit", "House rules need the server: python -m solitaire_env serve"),
         ("game=klondike&deal=pysol:32001", "allowed here: pysol:1 to pysol:32000"),
         ("game=klondike#variant=H4sI", "The game of this link is damaged. Copy the whole link."),
@@ -289,6 +289,12 @@ def custom(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         thread.join()
 
 
+PLAYED = """async () => {
+    const { table } = await import(new URL("table.js", location));
+    return table.session.played.map(({ text }) => text);
+}"""
+
+
 def copied_link(page: Page) -> str:
     """The link that the page copies."""
     page.evaluate("() => { navigator.clipboard.writeText = (text) => Promise.reject() }")
@@ -311,9 +317,7 @@ def test_a_custom_game_and_house_rules_are_played_also_by_link_without_the_serve
             assert drawn(page) == expected(session.position())
             page.locator("#one").click()
             moves(page, number + 1)
-            played = page.evaluate(
-                "() => import(new URL('table.js', location)).then(({ table }) => table.session.played.map(({ text }) => text))"
-            )
+            played = page.evaluate(PLAYED)
             for text in played[len(session.played) :]:
                 session.play(session.env.parse_action(text))
         link = copied_link(page)

@@ -141,7 +141,8 @@ const inForm = (event) => event.target.closest?.("input:not([type=checkbox]), se
 
 document.addEventListener("keydown", (event) => {
   if (inForm(event) || !table.game || event.altKey) return;
-  const key = event.key.toLowerCase();
+  // With another alphabet, the place of the key counts.
+  const key = (/^[^a-z]$/i.test(event.key) ? event.code.replace(/^Key/, "") : event.key).toLowerCase();
   let work;
   if (event.ctrlKey || event.metaKey) {
     if (key === "z") work = event.shiftKey ? "redo" : "undo";
@@ -185,21 +186,26 @@ board.addEventListener("keydown", (event) => {
 // ---------------------------------------------------------------------------------------- drag
 
 const FAR = 6; // px that the pointer must move to drag
-let press = null; // { x, y, place, card, ghost }
+const BACK = 150; // ms in which cards spring back
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+let press = null; // { id of the pointer, x, y, place, card, ghost }
 let dragged = false; // whether the click that follows a drag is ignored
 
 board.addEventListener("pointerdown", (event) => {
-  const place = placeOf(event);
+  if (!event.isPrimary) return; // a second finger
+  if (press) giveUp(); // its release was lost
   dragged = false;
-  const card = event.target.closest(".card.playable");
-  if (!table.game || table.busy || table.autoplay || !card || event.button || !choicesOf(place.pile, place.count).size) return;
-  press = { x: event.clientX, y: event.clientY, place, card };
+  const card = event.target.closest(".card:not(.down)");
+  const stuck = event.pointerType === "touch" && !card?.classList.contains("playable"); // the finger scrolls
+  if (!table.game || table.busy || table.autoplay || !card || stuck || event.button) return;
+  press = { id: event.pointerId, x: event.clientX, y: event.clientY, place: placeOf(event), card };
 });
 
 addEventListener("pointermove", (event) => {
-  if (!press) return;
+  if (event.pointerId !== press?.id) return;
+  if (event.pointerType === "mouse" && !event.buttons) return giveUp();
   if (!press.ghost && Math.hypot(event.clientX - press.x, event.clientY - press.y) > FAR) lift();
-  if (press.ghost) {
+  if (press?.ghost) {
     press.ghost.style.translate = `${event.clientX - press.x}px ${event.clientY - press.y}px`;
     light(under(event));
   }
@@ -208,7 +214,14 @@ addEventListener("pointermove", (event) => {
 /** Start a drag: a copy of the cards, in the size of the board, follows the pointer. */
 function lift() {
   const { pile, count } = press.place;
-  pick(pile, count);
+  if (choicesOf(pile, count).size) pick(pile, count);
+  else picked = { pile, count, choices: new Map() }; // they will spring back
+  mark();
+  try {
+    board.setPointerCapture(press.id); // a release outside of the window is known, too
+  } catch {
+    // A pointer that has gone meanwhile; the next one ends the drag.
+  }
   const box = press.card.getBoundingClientRect();
   press.ghost = make("div", { class: "board dragged", "aria-hidden": "true", style: null });
   press.ghost.style.cssText = board.style.cssText;
@@ -251,7 +264,8 @@ function light(name) {
 }
 
 addEventListener("pointerup", async (event) => {
-  const { ghost, place } = press ?? {};
+  if (event.pointerId !== press?.id) return;
+  const { ghost, place } = press;
   const { game } = table;
   const move = ghost && picked.choices.get(under(event));
   const over = ghost && document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-pile]")?.dataset.pile;
@@ -260,7 +274,11 @@ addEventListener("pointerup", async (event) => {
   if (!ghost) return;
   await inTurn(async () => {
     if (table.game !== game) return cancelPick();
-    if (!move) return cancelPick(over ? whyNot(game, place.pile, place.count, over) : "The cards cannot go there.");
+    if (!move) {
+      const why = over ? whyNot(game, place.pile, place.count, over) : "The cards cannot go there.";
+      await springBack(ghost);
+      return cancelPick(why);
+    }
     // The cards fly from the place of the drop.
     table.held = { ...place, ghost };
     playMove(move);
@@ -269,10 +287,20 @@ addEventListener("pointerup", async (event) => {
   drop(ghost);
 });
 
-addEventListener("pointercancel", () => {
+/** Move dragged cards back to their pile. */
+function springBack(ghost) {
+  if (still.matches) return undefined;
+  return ghost.animate([{}, { translate: "none" }], { duration: BACK, easing: "ease-out", fill: "forwards" }).finished;
+}
+
+/** End a drag whose pointer is lost. */
+function giveUp() {
   if (press?.ghost) cancelPick();
   press = null;
-});
+}
+
+addEventListener("pointercancel", (event) => event.pointerId === press?.id && giveUp());
+addEventListener("blur", giveUp);
 
 function drop(ghost) {
   ghost.remove();

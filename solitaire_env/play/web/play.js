@@ -7,6 +7,7 @@ import "./statistics.js";
 import { gameOfLink, gamesData, openSession } from "./engine/engine.js";
 import { address, keptGame, knowRules, lastAddress, partsOfLink, playKept } from "./line.js";
 import { dealOut, moveCards } from "./motion.js";
+import { nearest } from "./names.js";
 import { canAsk, showPolicies, think } from "./policies.js";
 import { isMeasuring, onLine } from "./rates.js";
 import { ask } from "./server.js";
@@ -35,6 +36,7 @@ onShow((game, before, why) => {
   at("won").hidden = game.state !== "won" || why !== "move";
   if (game.state === "won") showWin(game);
   showTools();
+  if (!at("won").hidden) at("next").focus({ preventScroll: true });
 });
 
 function showHead(game) {
@@ -113,7 +115,7 @@ at("open-rules").onclick = () => {
 
 // ---------------------------------------------------------------------------------------- view
 
-const VIEW = { labels: true, four: false, thinking: false };
+const VIEW = { labels: false, four: false, thinking: false };
 
 function showView() {
   for (const name of ["labels", "four"]) document.body.classList.toggle(name, at(name).checked);
@@ -237,6 +239,7 @@ async function open() {
   const texts = known?.moves.map((move) => (typeof move === "string" ? move : move[0])) ?? [];
   // The moves of a link replace those of the kept game, unless that one goes on from there.
   const kept = moves?.some((text, k) => text !== texts[k]) ? null : known && { ...known, at: moves?.length ?? known.at };
+  if (!variant && !kept?.variant && !entryOf(asked.game)) return offerNearest(asked.game);
   try {
     asked.variant = variant ? await gameOfLink(variant) : kept?.variant;
   } catch (error) {
@@ -244,6 +247,16 @@ async function open() {
   }
   if (kept && (await deal({ ...asked, kept }, "replace"))) return true;
   return deal({ ...asked, moves: moves ?? [], helpers }, "replace");
+}
+
+/** Name the games whose names are nearest to that of a wrong link, and offer the nearest. */
+function offerNearest(name) {
+  const [first, ...others] = nearest(name, games);
+  showMessage(`There is no game '${name.slice(0, 40)}'. The nearest: ${[first, ...others].map(({ title }) => title).join(", ")}. `, true);
+  const button = make("button", { type: "button", id: "nearest" }, `Play ${first.title}`);
+  button.onclick = () => deal({ game: first.name }, "replace");
+  at("status").append(button);
+  return false;
 }
 
 addEventListener("popstate", () => open());

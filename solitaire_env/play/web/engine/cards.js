@@ -58,6 +58,11 @@ export class Cards {
     return card === none ? empty : ranks[(card >> 2) - 1] + suits[card & 3];
   }
 
+  /** Whether no card of the tableau is face down. */
+  get isOpen() {
+    return !this.row.subarray(0, this.rules.row_cells).some((card) => card >= this.known.down);
+  }
+
   pile(number) {
     const start = number * this.rules.pile_capacity;
     return [...this.row.subarray(start, start + this.state.heights[number])];

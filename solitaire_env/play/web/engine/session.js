@@ -144,16 +144,21 @@ export class Session {
     this.undone = line.slice(move).reverse();
   }
 
-  /** The moves home that win the game without any other move; empty if there are none. */
+  /** The moves home, and the draws between them, that win the game once its player knows all cards; else none. */
   finish() {
     const { cards, stockSeen } = this;
+    if (!cards.isOpen || (cards.state.stock[0] && !stockSeen[0])) return [];
     const [before, seen] = [cards.row.slice(), stockSeen[0]];
     const moves = [];
-    while (cards.status === "playing") {
-      const home = cards.legal().find((action) => cards.kindOf(action) === "home");
-      if (home === undefined) break;
-      moves.push(cards.texts[home]);
-      this.step(home);
+    const since = new Set(); // positions since the last card went home
+    while (cards.status === "playing" && !since.has(String(cards.row))) {
+      since.add(String(cards.row));
+      const next = ["home", "draw", "redeal"].map((kind) => cards.legal().find((action) => cards.kindOf(action) === kind));
+      const action = next.find((found) => found !== undefined);
+      if (action === undefined) break;
+      if (action === next[0]) since.clear();
+      moves.push(cards.texts[action]);
+      this.step(action);
     }
     const won = cards.status === "won";
     cards.row = before;
