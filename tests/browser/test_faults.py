@@ -331,6 +331,12 @@ OVER = """() => {
 }"""
 
 
+WIDER = """() => {
+    const frame = document.querySelector(".board-frame");
+    return frame.scrollWidth - frame.clientWidth;
+}"""
+
+
 @pytest.mark.parametrize("game", ["klondike", "forty-thieves", "eighty-thieves", "double-klondike"])
 def test_the_counter_of_the_waste_is_beside_its_cards(home: str, open_page: OpenPage, game: str) -> None:
     page = ready(open_page(f"{home}?game={game}&deal=7"))
@@ -341,6 +347,7 @@ def test_the_counter_of_the_waste_is_beside_its_cards(home: str, open_page: Open
         page.set_viewport_size({"width": width, "height": height})
         page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         assert page.evaluate(OVER) == 0, (game, width)
+        assert page.evaluate(WIDER) <= 0, (game, width)
 
 
 @pytest.mark.parametrize("media", [{"forced_colors": "active"}, {"media": "print"}])

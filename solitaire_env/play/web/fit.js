@@ -1,7 +1,7 @@
 // The size of the cards on a board: as large as its frame allows.
 
 const TALL = 1.42; // the height of a card, in widths
-const WASTE = 1.8; // the width of the waste, in widths of a card
+const WASTE = 2.3; // the width of the waste with its counter, in widths of a card
 const SPREAD = 3.2; // the minimum height of the tableau, in heights of a card
 const WIDEST = 130; // px
 const NARROW = 40; // px; below it, a tableau in two lines is worth its height
