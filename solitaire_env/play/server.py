@@ -58,6 +58,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Send a file."""
+        self.close_connection |= "content-length" in self.headers or "transfer-encoding" in self.headers
         if self._refuses_host():
             return
         path = self.path.partition("?")[0].removeprefix("/") or "index.html"
@@ -109,7 +110,9 @@ class _Handler(BaseHTTPRequestHandler):
         kind = self.headers.get("content-type", "").partition(";")[0].strip()
         if kind != "application/json":
             raise Refused(415, f"content type is {shown(kind)}, allowed: 'application/json'")
-        length = self.headers.get("content-length", "")
+        # One length, or a proxy may see other requests in the same bytes.
+        lengths = self.headers.get_all("content-length", [])
+        length = "" if "transfer-encoding" in self.headers else ", ".join(lengths)
         if not re.fullmatch("[0-9]{1,9}", length):
             raise Refused(411, f"content length is {shown(length)}, allowed: a number of bytes")
         if int(length) > MAX_BODY:

@@ -20,6 +20,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from solitaire_env import SolitaireEnv
+from solitaire_env.core.cards import DOWN
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.evaluation.runner import Runner, random_stream
 from solitaire_env.loading import load_policy
@@ -172,6 +173,34 @@ def test_win_rates_are_measured_in_the_page(site: str, open_page: OpenPage) -> N
     expect(page.locator("#table")).to_contain_text(re.compile("neural network.*[0-5]/5"))
     page.locator("#estimate").click()
     expect(page.locator("#evaluation")).to_contain_text(re.compile("wins \\d+ of 20"))
+
+
+def test_an_estimate_deals_the_hidden_cards_again(site: str, open_page: OpenPage) -> None:
+    """Every game of it has others, and none if the player knows all cards; the game itself stays as it is."""
+    page = ready(open_page(f"{site}?game=klondike&deal=1"))
+    before = drawn(page)
+    seen = page.evaluate(WORLDS)
+    assert len(set(map(tuple, seen))) == len(seen)
+    assert len({tuple(sorted(card % DOWN for card in world)) for world in seen}) == 1
+    page.locator("#estimate").click()
+    expect(page.locator("#evaluation")).to_contain_text(re.compile("wins \\d+ of 20"), timeout=60_000)
+    assert drawn(page) == before
+    page.goto(f"{site}?game=freecell&deal=1")
+    ready(page).locator("#policy").select_option("greedy")
+    page.locator("#estimate").click()
+    expect(page.locator("#evaluation")).to_contain_text(re.compile("wins [01] of 1 "), timeout=60_000)
+
+
+WORLDS = """async () => {
+    const { openSession } = await import(new URL("engine/engine.js", location));
+    const session = (await openSession("klondike")).start("1");
+    const board = JSON.stringify(session.cards.board());
+    return [0, 1, 2, 3].map((seed) => {
+        session.resample(seed);
+        if (JSON.stringify(session.cards.board()) !== board) throw new Error("a seen card has changed");
+        return [...session.cards.row];
+    });
+}"""
 
 
 def test_it_opens_quickly_and_needs_few_bytes(site: str, open_page: OpenPage) -> None:

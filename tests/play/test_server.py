@@ -129,6 +129,12 @@ def test_requests_without_a_json_object_are_refused(running: Server) -> None:
             running, b"POST /api/hint HTTP/1.1\r\nHost: me\r\nContent-Type: application/json\r\n"
             + f"Content-Length: {wrong}\r\n\r\n".encode(),
         ).split(b"\r\n")[0]  # fmt: skip
+    twice = b"POST /api/hint HTTP/1.1\r\nHost: me\r\nContent-Type: application/json\r\n"
+    for more in (
+        b"Content-Length: 2\r\nContent-Length: 2\r\n",
+        b"Content-Length: 2\r\nTransfer-Encoding: x\r\n",
+    ):
+        assert b" 411 " in say(running, twice + more + b"\r\n{}")[:40]
     chunked = b"POST /api/hint HTTP/1.1\r\nHost: me\r\nContent-Type: application/json\r\n"
     assert b" 411 " in say(running, chunked + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")[:40]
 
@@ -172,6 +178,14 @@ def test_every_answer_has_security_headers(running: Server) -> None:
         assert "unsafe-inline" not in policy and "'unsafe-eval'" not in policy
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["cache-control"] == "no-store"
+
+
+def test_no_bytes_of_a_request_are_read_as_another_one(running: Server) -> None:
+    inside = b"GET /board.css HTTP/1.1\r\nHost: me\r\n\r\n"
+    for head in (b"GET / HTTP/1.1", b"POST /api/none HTTP/1.1\r\nContent-Type: application/json",
+                 b"POST /api/hint HTTP/1.1", b"PUT / HTTP/1.1"):  # fmt: skip
+        request = head + b"\r\nHost: me\r\nContent-Length: %d\r\n\r\n" % len(inside) + inside
+        assert say(running, request).count(b"HTTP/1.1 ") == 1, head
 
 
 # --------------------------------------------------------------------------------------- clients

@@ -118,8 +118,9 @@ export class Cards {
     const lines = [`variant: ${name}`];
     if (this.rules.has_stock) lines.push(line("stock", this.stock()), line("waste", this.waste()));
     if (passes !== 1) lines.push(`redeals: ${this.redeals}`);
-    const homes = Object.groupBy(this.foundations(), ({ suit }) => suit);
-    lines.push(`foundations: ${Object.entries(homes).map(([suit, own]) => [suit, ...own.map(({ count }) => count)].join(" ")).join(" ")}`);
+    const homes = this.foundations();
+    const counts = [...this.known.suits].map((suit) => [suit, ...homes.filter((own) => own.suit === suit).map(({ count }) => count)]);
+    lines.push(`foundations: ${counts.flat().join(" ")}`);
     if (!this.rules.base) lines.push(`base: ${this.row[this.rules.row_base]}`);
     if (this.rules.cells) lines.push(line("cells", this.cells()));
     for (let k = 0; k < this.rules.piles; k += 1) lines.push(line(`t${k + 1}`, this.pile(k)));
