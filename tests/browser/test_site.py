@@ -339,6 +339,7 @@ def test_a_custom_game_and_house_rules_are_played_also_by_link_without_the_serve
     for variant, query in (
         (TWO_COLORS, "game=two-colors&deal=7"),
         (house, "game=eights-down&deal=7&build=any+suit&moves=supermove"),
+        (TWO_COLORS.with_rules(spaces="any"), "game=two-colors&deal=7&spaces=any"),
     ):
         page = ready(open_page(f"{custom}?{query}"))
         session = new_session(variant, 7)
@@ -354,6 +355,7 @@ def test_a_custom_game_and_house_rules_are_played_also_by_link_without_the_serve
         own = ready(open_page(link.replace(custom, site)))
         moves(own, len(session.played))
         assert drawn(own) == expected(session.position())
+        expect(own.locator("h1")).to_have_text(f"{variant.title}, deal 7")
         own.locator("#open-rules").click()
         expect(own.locator("#rules-text li")).to_have_text(rules_text(variant))
         own.keyboard.press("Escape")

@@ -151,7 +151,7 @@ async function newSession({ game, rules = {}, variant = null }) {
     linked = { ...chosen, name: game, ...(await ask("game", { game, rules: chosen })) };
   }
   const session = await openSession(game, { details: linked });
-  session.linked = linked ?? (entryOf(game)?.custom ? session.variant : null);
+  session.linked = linked || entryOf(game)?.custom ? session.variant : null; // the data that a link needs
   return session;
 }
 
