@@ -164,7 +164,7 @@ class Answers:
             known = self._sessions.pop(key, None)
         session = known or new_session(variant, deal)
         try:
-            line = [played.text for played in session.line]
+            line = [played.text for played in session.played]
             same = takewhile(lambda pair: pair[0] == pair[1], zip(line, moves, strict=False))
             shared = sum(1 for _ in same)
             if shared != len(session.played):

@@ -19,8 +19,6 @@ class Option(NamedTuple):
     """An action that a policy considers, in its own action set."""
 
     text: str
-    words: str
-    """What it does, in words."""
     move: Move
     """The cards and piles."""
     probability: float
@@ -97,7 +95,7 @@ class Adviser:
                 action = view.actions.parse(thought.actions[0][0])
                 singles = self.runner.expand(0, action)
             options = tuple(
-                Option(text, *self._describe(view.actions.parse(text)), probability)
+                Option(text, self._describe(view.actions.parse(text))[1], probability)
                 for text, probability in (thought.actions if thought else ())
             )
             words, move = self._describe(action)

@@ -1,12 +1,9 @@
-"""A game that is played move by move, in the terminal or in the browser, by a player or by a policy."""
+"""A game that is played move by move, by a player in the terminal or by a policy."""
 
 import re
-import secrets
-from threading import Lock
 from typing import Any, Final, NamedTuple
 
 from solitaire_env.core.batch import Start
-from solitaire_env.core.layout import action_layout
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.evaluation.runner import new_game_number
 from solitaire_env.notation import Move, Position, parse_position
@@ -30,14 +27,12 @@ class PlayedMove(NamedTuple):
     """The cards and piles."""
     decides: bool = True
     """Whether it started a decision; False for the second and further cards of a supermove."""
-    by: str = ""
-    """The policy that chose it; empty for the player's own moves."""
     thought: Thought | None = None
-    """The thought of that policy, if it explains itself."""
+    """The thought of the policy that chose it, if it explains itself."""
 
 
 class Session:
-    """A game that has started in an environment, with undo and redo.
+    """A game that has started in an environment; moves can be taken back.
 
     Parameters
     ----------
@@ -47,15 +42,9 @@ class Session:
 
     def __init__(self, env: SolitaireEnv) -> None:
         self.env = env
-        self.id = secrets.token_urlsafe(12)
-        """A name that cannot be guessed."""
-        self.lock = Lock()
-        """For callers in several threads."""
         self.number = new_game_number()
         """The game's number, for stateful policies."""
         self.played: list[PlayedMove] = []
-        self.undone: list[PlayedMove] = []
-        """Undone moves; the next one to redo is last."""
         self.states: list[dict[str, Any]] = []
         """States of the environment before moves 1, 1 + :data:`STATE_EVERY`, 1 + 2 * STATE_EVERY, ..."""
         self.deal: int | str | None = env.get_state()["deal"]
@@ -77,16 +66,6 @@ class Session:
     def decisions(self) -> int:
         """Number of decisions in the game."""
         return sum(played.decides for played in self.played)
-
-    @property
-    def line(self) -> list[PlayedMove]:
-        """The moves in order, including undone ones."""
-        return [*self.played, *reversed(self.undone)]
-
-    @property
-    def moves_known(self) -> int:
-        """Number of the moves, including undone ones."""
-        return len(self.played) + len(self.undone)
 
     @property
     def last(self) -> PlayedMove | None:
@@ -117,12 +96,8 @@ class Session:
         """The legal actions; empty if the game is finished."""
         return self.env.legal_actions()
 
-    def play(
-        self, action: int, decides: bool = True, by: str = "", thought: Thought | None = None
-    ) -> PlayedMove:
+    def play(self, action: int, decides: bool = True, thought: Thought | None = None) -> PlayedMove:
         """Play an action; the other arguments are those of :class:`PlayedMove`.
-
-        Undone moves can still be redone if the action is the next of them; otherwise they are dropped.
 
         Raises
         ------
@@ -131,58 +106,30 @@ class Session:
         """
         env = self.env
         text, words, move = env.action_text(action), env.describe_action(action), env.moved_cards(action)
-        played = PlayedMove(action, text, words, move, decides, by, thought)
-        number = len(self.played)
-        if self.undone and self.undone[-1].action == action:
-            self.undone.pop()
-        else:
-            self.undone.clear()
-            del self.states[number // STATE_EVERY + 1 :]
-        if number == STATE_EVERY * len(self.states):
+        if len(self.played) == STATE_EVERY * len(self.states):
             self.states.append(env.get_state())
         env.step(action)
-        self.played.append(played)
-        return played
+        self.played.append(PlayedMove(action, text, words, move, decides, thought))
+        return self.played[-1]
 
     def go_to(self, move: int) -> None:
-        """Undo or redo moves until ``move`` moves are played. At the start, a stateful policy forgets the
-        game.
+        """Take moves back until ``move`` moves are played. At the start, a stateful policy forgets the game.
 
         Raises
         ------
         ValueError
             If the game has fewer moves.
         """
-        line = self.line
-        if not 0 <= move <= len(line):
-            raise ValueError(f"move is {move}, allowed: 0 to {len(line)}")
-        known = min(move // STATE_EVERY, len(self.states) - 1)
-        first = len(self.played)
-        if not STATE_EVERY * known <= first <= move:
+        if not 0 <= move <= len(self.played):
+            raise ValueError(f"move is {move}, allowed: 0 to {len(self.played)}")
+        if move < len(self.played):
+            known = min(move // STATE_EVERY, len(self.states) - 1)
             self.env.set_state(self.states[known])
-            first = STATE_EVERY * known
-        for played in line[first:move]:
-            self.env.step(played.action)
-        self.played, self.undone = line[:move], line[move:][::-1]
+            for played in self.played[STATE_EVERY * known : move]:
+                self.env.step(played.action)
+            del self.states[known + 1 :], self.played[move:]
         if move == 0:
             self.number = new_game_number()
-
-    def finish(self) -> list[int]:
-        """The moves home that win the game without any other move; empty if there are none."""
-        env, before, moves = self.env, self.env.get_state(), []
-        kinds = action_layout(env.variant).offsets["home"]
-        while home := [action for action in self.legal() if action in range(kinds.start, kinds.stop)]:
-            env.step(home[0])
-            moves.append(home[0])
-        won = self.result == "won"
-        env.set_state(before)
-        return moves if won else []
-
-    @property
-    def player(self) -> str:
-        """The name of the player, with the policies that helped."""
-        helpers = dict.fromkeys(played.by for played in self.played if played.by)
-        return f"human with {', '.join(helpers)}" if helpers else "human"
 
     def transcript(self, policy: str, information: str | None = None, steps: int | None = None) -> Transcript:
         """The game up to now; ``policy`` is the name of its player."""

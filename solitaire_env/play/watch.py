@@ -38,7 +38,7 @@ class WatchedGame:
 
     def play(self) -> Iterator[PlayedMove]:
         """Play to the end; yield each move after it is played."""
-        session, name = self.session, self.adviser.name
+        session = self.session
         seen: set[str] = set()
         while len(session.played) < self.limit and not self.cycles:
             position = session.env.position()
@@ -49,7 +49,7 @@ class WatchedGame:
                 return
             for number, action in enumerate(advice.actions[: self.limit - len(session.played)]):
                 thought = None if number else advice.thought
-                yield session.play(action, decides=number == 0, by=name, thought=thought)
+                yield session.play(action, decides=number == 0, thought=thought)
 
     def summary(self) -> str:
         """The result of the game, in one line."""
