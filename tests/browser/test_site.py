@@ -378,6 +378,33 @@ def test_a_game_of_a_link_does_not_replace_a_published_one(
     expect(page.locator("#about")).to_contain_text("alternate color")
 
 
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+HOSTILE_LINK = """async (title) => {
+    const { gamesData, linkText } = await import(new URL("engine/engine.js", location));
+    const data = await gamesData();
+    const policies = [{ id: "shipped", name: "x", view: 0, file: "https://evil.example/x" }];
+    const game = { ...data.games[0], ...data.details[data.games[0].name], name: "evil", title, policies };
+    return linkText({ ...game, describe: [title] });
+}"""
+
+
+def test_a_hostile_game_in_a_link_stays_text_and_loads_nothing(site: str, open_page: OpenPage) -> None:
+    """The test fails, too, if the page logs an error or sends a request to another server."""
+    data = open_page(site).evaluate(HOSTILE_LINK, HOSTILE)
+    page = open_page(f"{site}?game=evil&deal=7#variant={data}")
+    expect(page.locator("h1")).to_have_text(f"{HOSTILE}, deal 7")
+    page.keyboard.press("d")
+    moves(page, 1)
+    page.locator("#open-rules").click()
+    expect(page.locator("#rules-text li")).to_have_text([HOSTILE])
+    page.keyboard.press("Escape")
+    expect(page.locator("#policy option")).to_have_count(0)
+    with page.expect_download() as saved:
+        page.locator("#replay").click()
+    text = saved.value.path().read_text()
+    assert "<img" not in text and text.count("</script>") == 2
+
+
 def test_a_site_has_the_custom_games_that_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("solitaire_env.variants._ADDED", {TWO_COLORS.name: TWO_COLORS})
     write_site(tmp_path)
