@@ -20,7 +20,7 @@ from solitaire_env.core.rules.deal import deal_rows
 from solitaire_env.core.rules.derive import derive_rows
 from solitaire_env.core.rules.foundations import read_foundations
 from solitaire_env.core.rules.moves import decode_action, worried_card
-from solitaire_env.core.rules.state import KINDS
+from solitaire_env.core.rules.state import CODES
 from solitaire_env.core.rules.step import step_rows
 from solitaire_env.core.shuffle import base_card_first, make_deals, microsoft_order, pick_rows, shuffle_rows
 from solitaire_env.core.spec import GameSpec
@@ -109,7 +109,7 @@ def _constants() -> dict[str, Any]:
         "down": DOWN,
         "no_card": [EMPTY, card_name(EMPTY)],
         "no_limit": NO_LIMIT,
-        "kinds": KINDS,
+        "codes": CODES,
         "status": {layout.PLAYING: "playing", layout.WON: "won", layout.STUCK: "stuck"},
         "play": layout.PLAY,
         "max_moves": MAX_MOVES,

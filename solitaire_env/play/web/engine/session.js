@@ -27,7 +27,7 @@ export class Session {
     this.seeds = machine.array("uint64", [1]);
     this.resampleRows = machine.bind("resample_rows", {
       rules, deals: this.deals, state, stock_seen: this.stockSeen, places: machine.array("int64", [rules.cards]),
-      copies: machine.array("int64", [known.kinds]), rows, seeds: this.seeds,
+      copies: machine.array("int64", [known.codes]), rows, seeds: this.seeds,
     }); // prettier-ignore
     this.random = machine.array("int64", [1]);
     const pick = { streams: this.seeds, chosen: machine.array("int64", [0]), rows, numbers: this.random };
