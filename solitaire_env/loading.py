@@ -20,7 +20,7 @@ from solitaire_env.policies.greedy import Greedy
 from solitaire_env.policies.linear import load_linear
 from solitaire_env.policies.policy import FunctionPolicy, Policy, SB3Policy, is_sb3_model, with_moves
 from solitaire_env.policies.random import Random
-from solitaire_env.policies.shipped import load_shipped, network_folder
+from solitaire_env.policies.shipped import FAMILY, load_family, load_shipped, network_folder
 from solitaire_env.registration import resolve_variant
 from solitaire_env.search.budget import Budget
 from solitaire_env.search.collapsed import collapses
@@ -64,10 +64,10 @@ def load_search(spec: GameSpec, prior: str | Policy = "shipped", budget: Budget 
 
 
 def load_prior(name: str, spec: GameSpec) -> Policy:
-    """A network for search and the solver's beams: ``shipped``, or a run or model folder."""
-    folder = network_folder(name, spec.variant.name)
+    """A network for search and the solver's beams: ``shipped``, ``family``, or a run or model folder."""
+    folder = network_folder(name, spec)
     if not model_folder(folder).is_dir():
-        raise ValueError(f"network {name!r} is not 'shipped', and {missing_folder(Path(name))}")
+        raise ValueError(f"network {name!r} is not 'shipped' or 'family', and {missing_folder(Path(name))}")
     return _load_folder(folder, spec)
 
 
@@ -76,6 +76,7 @@ BUILT_IN: Final[dict[str, Callable[..., Policy]]] = {
     "greedy": Greedy,
     "linear": load_linear,
     "shipped": load_shipped,
+    FAMILY: load_family,
     SEARCH: load_search,
 }
 """The policies of the package."""

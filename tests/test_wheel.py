@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agents.results.stored import read_abouts, read_rows
-from solitaire_env.policies.shipped import shipped_games
+from solitaire_env.policies.shipped import FAMILY, shipped_games
 
 PROJECT = Path(__file__).parents[1]
 DEALS = 4
@@ -74,7 +74,10 @@ def test_the_wheel_contains_the_weights_without_training_records(wheel: Path) ->
         name.removeprefix(weights) for name in zipfile.ZipFile(wheel).namelist() if name.startswith(weights)
     }
     files = ("model.json", "model.safetensors")
-    assert names == {"linear.json", *(f"{game}/{file}" for game in shipped_games() for file in files)}
+    assert names == {
+        "linear.json",
+        *(f"{game}/{file}" for game in (*shipped_games(), FAMILY) for file in files),
+    }
     assert wheel.stat().st_size < 3_000_000
 
 

@@ -27,6 +27,7 @@ from agents.results.tables import summary_table
 from agents.runs.config_files import dump_config, load_config
 from solitaire_env import VARIANTS, Variant
 from solitaire_env.core import set_num_threads
+from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Moves
 from solitaire_env.evaluation import Evaluation, summarize
 from solitaire_env.policies import linear, shipped
@@ -164,7 +165,7 @@ def described(a: Add, policy: str, config: TrainConfig) -> About:
         raise ValueError(f"deals are {shown(config.eval_deals)}, {allowed}")
     if a.table == "search" and (policy != "search" or a.search.milliseconds is not None):
         raise ValueError("the table search is for --policy search, without --search.milliseconds")
-    folder = shipped.network_folder(policy, config.variant.name)
+    folder = shipped.network_folder(policy, GameSpec(config.variant))
     try:
         return About(
             made=made,

@@ -242,7 +242,7 @@ def write_cards(rules, rows, information, stock_seen, b, out):
 
 
 @kernel(part=PART)
-def _write_cards(
+def write_card_observations(
     rules: Rules,
     rows: Annotated[Int8, "batch rules.row_size"],
     information: int,
@@ -270,6 +270,6 @@ def observation_writer(
     """
     shows = INFORMATION.index(information), stock_seen
     if out.dtype == np.int8:
-        return _write_cards.bind(rules, state.rows, *shows, out, *games)
+        return write_card_observations.bind(rules, state.rows, *shows, out, *games)
     depths = np.arange(rules.pile_capacity + 1) / rules.pile_capacity
     return _write_features.bind(rules, state, *shows, depths.astype(np.float32), out, *games)

@@ -10,11 +10,14 @@ import gzip
 import json
 from typing import Any, Final
 
+import numpy as np
+
 from solitaire_env.core import layout, make_events, make_state
 from solitaire_env.core.cards import DOWN, EMPTY, FACE_DOWN, HIDDEN_NAME, RANK_NAMES, SUIT_NAMES, card_name
 from solitaire_env.core.deals import MAX_DEAL, MAX_MS_DEAL, PYSOL_AS_MS, pysol_places
 from solitaire_env.core.layout import action_layout, make_rules
 from solitaire_env.core.native import ArrayType, Kernel, TupleType, symbol_of
+from solitaire_env.core.observations import INFORMATION, write_card_observations
 from solitaire_env.core.position_sums import make_sum_weights
 from solitaire_env.core.rules.deal import deal_rows
 from solitaire_env.core.rules.derive import derive_rows
@@ -39,9 +42,9 @@ from solitaire_env.policies.greedy import choose
 from solitaire_env.policies.linear import choose_best, load_linear
 from solitaire_env.policies.network import ROWS as SCORED_TOGETHER
 from solitaire_env.policies.network import CompiledNetwork, add_product, normalize, softmax, weigh
-from solitaire_env.policies.shipped import load_shipped, shipped_games
+from solitaire_env.policies.shipped import FAMILY, load_shipped, network_folder
 from solitaire_env.registration import env_id, step_limit
-from solitaire_env.variants import VARIANTS, get_variant, known_variants
+from solitaire_env.variants import VARIANTS, known_variants
 
 MAX_GAMES: Final = 1_000
 """Maximum number of games for a win rate."""
@@ -53,7 +56,7 @@ RANDOM_DEALS: Final = 999_999
 KERNELS: Final[tuple[Kernel, ...]] = (
     add_product, base_card_first, choose, choose_best, deal_rows, decode_action, derive_rows, find_safe_moves,
     microsoft_order, normalize, pick_rows, read_foundations, resample_rows, shuffle_rows, softmax, step_rows,
-    weigh, worried_card, write_features, write_move_features, write_singles,
+    weigh, worried_card, write_card_observations, write_features, write_move_features, write_singles,
 )  # fmt: skip
 """The compiled functions that the page calls."""
 
@@ -206,16 +209,23 @@ def _policies(variant: Variant) -> tuple[list[dict[str, Any]], list[dict[str, An
         weighted | view_of(linear.moves),
         {"id": "greedy", "name": "simple rules", "view": 0},
     ]
-    if variant in map(get_variant, shipped_games()):
-        network = {"id": "shipped", "name": "neural network", **_network(spec)}
-        listed.append(network | view_of(load_shipped(spec).moves))
+    network = load_shipped(spec)
+    assert isinstance(network, CompiledNetwork)
+    folder = network_folder("shipped", spec).name
+    listed.append(
+        {
+            "id": "shipped",
+            "name": "neural network" + " for all games" * (folder == FAMILY),
+            "file": f"weights/{folder}.safetensors",
+            **_network(network),
+            **view_of(network.moves),
+        }
+    )
     return listed, [_view(seen) for seen in own]
 
 
-def _network(spec: GameSpec) -> dict[str, Any]:
-    """A shipped network: its file, and what it reads."""
-    played = load_shipped(spec)
-    assert isinstance(played, CompiledNetwork)
+def _network(played: CompiledNetwork) -> dict[str, Any]:
+    """What a shipped network reads, and how it chooses."""
     reader = played.reader
     scratch = described(make_reader_scratch(reader.rules))
     scratch["passed"]["weights"] = [*scratch["passed"]["weights"][:2], {"first_of": "sums"}]
@@ -224,9 +234,10 @@ def _network(spec: GameSpec) -> dict[str, Any]:
         for name, part in reader.groups._asdict().items()
     }
     return {
-        "file": f"weights/{spec.variant.name}.safetensors",
         "temperature": played.temperature,
         "safe_autoplay": played.safe_autoplay,
+        "information": INFORMATION.index(played.information),
+        "observation": described(np.zeros((1, played.spec.observation_size), dtype=np.int8)),
         "plans": reader.plans._asdict(),
         "groups": groups,
         "scratch": scratch,

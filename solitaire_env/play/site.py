@@ -20,7 +20,7 @@ from solitaire_env.play.page_data import games_data, packed
 from solitaire_env.play.piles import WEB_FOLDER
 from solitaire_env.play.replay_page import fill_page
 from solitaire_env.policies.model_files import WEIGHTS
-from solitaire_env.policies.shipped import SHIPPED, shipped_games
+from solitaire_env.policies.shipped import FAMILY, SHIPPED, shipped_games
 from solitaire_env.util.files import write_bytes
 
 
@@ -40,7 +40,7 @@ def site_files(server: dict[str, Any] | None = None) -> dict[str, bytes]:
     files["replay.html"] = fill_page(title="{{title}}", data="{{data}}").encode()
     files["engine.wasm"] = web_library("solitaire_env").read_bytes()
     files["games.bin"] = packed(games_data(server))
-    for name in shipped_games():
+    for name in (*shipped_games(), FAMILY):
         files[f"weights/{name}.safetensors"] = (SHIPPED / name / WEIGHTS).read_bytes()
     return files
 

@@ -1,40 +1,62 @@
-"""The shipped policies: trained networks, a folder for each game in ``weights/``."""
+"""The shipped policies: trained networks, a folder for each in ``weights/``.
+
+Some games have a network of their own; one network plays every game.
+"""
 
 from pathlib import Path
+from typing import Final
 
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import rules_to_dict
+from solitaire_env.policies.model_files import CARD
 from solitaire_env.policies.policy import Policy
 from solitaire_env.util.files import read_json
 
 SHIPPED = Path(__file__).with_name("weights")
-"""A folder per game, by its name; each is a model folder."""
+"""Model folders: one per game with a network of its own, by the game's name, and :data:`FAMILY`."""
+FAMILY: Final = "family"
+"""The folder of the network that plays every game."""
 
 
-def network_folder(name: str, game: str) -> Path:
-    """The folder of a network in a command: the shipped one of a game, or a run or model folder."""
-    return SHIPPED / game if name == "shipped" else Path(name)
+def network_folder(name: str, spec: GameSpec) -> Path:
+    """The folder of a network in a command: that of ``shipped`` or ``family``, or a run or model folder."""
+    if name == "shipped":
+        return SHIPPED / _shipped_name(spec)
+    return SHIPPED / FAMILY if name == FAMILY else Path(name)
 
 
 def shipped_games() -> list[str]:
-    """The names of the games that have a shipped policy."""
-    return sorted(path.parent.name for path in SHIPPED.glob("*/model.json"))
+    """The names of the games that have a network of their own."""
+    return sorted(path.parent.name for path in SHIPPED.glob(f"*/{CARD}") if path.parent.name != FAMILY)
 
 
 def load_shipped(spec: GameSpec) -> Policy:
-    """The shipped policy of a game, with the action set it was trained with."""
+    """The best shipped network for a game, with the action set that it was trained with.
+
+    It is the game's own, named ``shipped``, or, without one, the network that plays every game, named
+    ``family``. House rules make another game.
+    """
     from solitaire_env.policies.network import load_network
 
-    games = shipped_games()
-    for game in games:
-        card = read_json(SHIPPED / game / "model.json")
+    name = _shipped_name(spec)
+    return load_network(SHIPPED / name, spec, FAMILY if name == FAMILY else "shipped")
+
+
+def load_family(spec: GameSpec) -> Policy:
+    """The shipped network that plays every game."""
+    from solitaire_env.policies.network import load_network
+
+    return load_network(SHIPPED / FAMILY, spec)
+
+
+def _shipped_name(spec: GameSpec) -> str:
+    """The name of the folder of the best shipped network for a game."""
+    for game in shipped_games():
+        card = read_json(SHIPPED / game / CARD)
         try:
             seen = spec.view(moves=card["moves"])
         except ValueError:  # its moves cannot be used here
             continue
         if rules_to_dict(seen.variant) == card["rules"]:
-            return load_network(SHIPPED / game, spec, "shipped")
-    raise ValueError(
-        f"policy 'shipped' has no network for this game, only for {', '.join(games) or 'none yet'}; "
-        "train one in a clone of the repository: python -m agents.train CONFIG"
-    )
+            return game
+    return FAMILY

@@ -51,7 +51,7 @@ REFUSED: list[tuple[Main, str, list[str]]] = [
     ),
     (leaderboard.main, f"add leaderboard {GREEDY} --deals 0:11", ["'0:11'", "0:1000, or 0:1000,"]),
     (leaderboard.main, f"add leaderboard eights-down/mine {MINE} --made a|b", ["made", "without | < >"]),
-    (leaderboard.main, "add leaderboard eights-down/shipped", ["'shipped' has no network", "none yet"]),
+    (leaderboard.main, "add leaderboard eights-down/shipped", ["policies/family"]),
     (plot.main, "nowhere -o out.png", ["nowhere: has no runs", "a folder that agents.train made"]),
     (plot.main, "no-games -o out.png", ["no-games: nothing to draw: no game has ended yet"]),
     (plot.main, "damaged-curve -o out.png", ["not a learning curve"]),
@@ -70,7 +70,7 @@ if sys.version_info >= (3, 11):  # as Minari needs
         (dataset.main, "eights-down/oracle", ["source", "'oracle'", *SOURCES]),
         (dataset.main, f"{GREEDY} --games 0", ["games is 0"]),
         (dataset.main, f"{GREEDY} --first-deal -1", ["first_deal is -1"]),
-        (dataset.main, "waterloo/expert", ["'shipped' has no network", "none yet"]),
+        (dataset.main, "waterloo/expert", ["policies/family"]),
         (dataset.main, f"{GREEDY} --file damaged.txt", ["damaged.txt: no file of recorded games"]),
     ]
 

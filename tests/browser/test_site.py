@@ -37,6 +37,7 @@ from solitaire_env.variants import get_variant, known_variants
 from tests.browser.conftest import OpenPage
 from tests.browser.playing import by_click, by_keys, by_touch
 from tests.browser.reading import drawn, expected, moves, ready
+from tests.games import ONE_PER_RULE
 
 pytestmark = pytest.mark.external
 MOVES = 60
@@ -128,15 +129,15 @@ async ([game, deal, policy, uniforms]) => {
 @pytest.mark.parametrize("policy", ["greedy", "linear", "shipped"])
 def test_policies_play_the_same_games(policy: str, site: str, open_page: OpenPage) -> None:
     page = open_page(site)
-    for name in shipped_games() if policy == "shipped" else [v.name for v in known_variants()]:
-        variant = get_variant(name)
+    games = map(get_variant, {*shipped_games(), *ONE_PER_RULE}) if policy == "shipped" else known_variants()
+    for variant in games:
         spec = GameSpec(variant, Settings(max_episode_steps=step_limit(variant)))
         runner = Runner(load_policy(policy, variant), spec, num_envs=1, record=True)
         for game in (game for ended in runner.play([0, 1] if policy == "shipped" else [2]) for game in ended):
             line = [action_text(variant, move.action) for move in game.moves]
             uniforms = random_stream(game.start, 0).random(len(line)).tolist()
-            own = page.evaluate(PLAY_OUT, [name, str(game.start), policy, uniforms])
-            assert own == [game.won, game.cards_home, game.steps, line], f"{name}, deal {game.start}"
+            own = page.evaluate(PLAY_OUT, [variant.name, str(game.start), policy, uniforms])
+            assert own == [game.won, game.cards_home, game.steps, line], f"{variant.name}, deal {game.start}"
 
 
 # --------------------------------------------------------------------------------- on the page

@@ -1,4 +1,4 @@
-"""The shipped networks: house rules without a network are refused, and none needs torch."""
+"""The shipped networks: every game has one, and none needs torch."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.policies import shipped
-from solitaire_env.policies.shipped import load_shipped
-from solitaire_env.variants import get_variant
+from solitaire_env.policies.policy import view_of
+from solitaire_env.policies.shipped import load_family, load_shipped, shipped_games
+from solitaire_env.variants import get_variant, known_variants
 from tests.conftest import Refuses
 from tests.games import COMPILED
 from tests.policies.model_folders import spec_of
@@ -37,20 +36,22 @@ def test_arrays_of_another_game_are_refused(game: str, refuses: Refuses) -> None
         refuses(partial(call, batch.observations(), batch.state.mask), "allowed for busy-aces", "257 and 315")
 
 
-def test_house_rules_without_a_network_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refuses: Refuses
-) -> None:
-    game = spec_of("eights-down")
-    other = type(game)(game.variant.with_rules(spaces="any", moves="one card"))
-    refuses(
-        lambda: load_shipped(other),
-        "'shipped' has no network for this game, only for busy-aces, eights-down", "agents.train",
-    )  # fmt: skip
-    for rule in ({"face_down": 2}, {"fill": "waste"}):
-        changed = GameSpec(replace(get_variant("forty-bandits"), **rule))  # type: ignore[arg-type]
-        refuses(lambda changed=changed: load_shipped(changed), "no network for this game")  # type: ignore[misc]
-    monkeypatch.setattr(shipped, "SHIPPED", tmp_path)
-    refuses(lambda: load_shipped(spec_of("busy-aces")), "none yet")
+def test_games_without_a_network_of_their_own_have_that_of_all_games() -> None:
+    """House rules make another game."""
+    for variant in (
+        *known_variants(),
+        get_variant("eights-down").with_rules(spaces="any", moves="one card"),
+        replace(get_variant("forty-bandits"), face_down=2),
+        replace(get_variant("forty-bandits"), fill="waste"),
+    ):
+        spec = GameSpec(variant)
+        played = load_shipped(spec)
+        assert played.name == ("shipped" if variant in map(get_variant, shipped_games()) else "family")
+        assert load_family(spec).name == "family"
+        batch = Batch(view_of(played, spec), 1)
+        batch.deal(np.zeros(1, dtype=np.int64), [0])
+        [action] = played(batch.observations(), batch.state.mask)
+        assert batch.state.mask[0, action]
 
 
 @pytest.mark.skipif(not COMPILED, reason="takes minutes interpreted")

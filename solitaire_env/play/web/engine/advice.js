@@ -51,7 +51,7 @@ export class Adviser {
     this.id = plan.id;
     this.cards = plan.view ? new Cards(machine, view, variant) : session.cards;
     if (plan.view) this.prepareSingles(plan);
-    if (plan.file) this.network = new Network(machine, this.cards, plan, view, weights);
+    if (plan.file) this.network = new Network(machine, this.cards, plan, view, session.stockSeen, weights);
     else this.choose = deterministic(machine, this.cards, plan, view);
   }
 

@@ -11,8 +11,11 @@ function readTensors(buffer) {
 }
 
 export class Network {
-  /** plan: what the network reads, its temperature and so on, see solitaire_env.play.page_data. */
-  constructor(machine, cards, plan, view, buffer) {
+  /**
+   * plan: what the network reads, its temperature and so on, see solitaire_env.play.page_data; stockSeen: whether the
+   * player has seen the stock; buffer: the file of the weights.
+   */
+  constructor(machine, cards, plan, view, stockSeen, buffer) {
     this.machine = machine;
     this.cards = cards;
     this.plan = plan;
@@ -40,17 +43,20 @@ export class Network {
     this.head = vector("head.weight");
     this.linear = vector("linear.weight");
     this.value = tensors["value_head.weight"] ? ["to_value.0", "to_value.2", "value_head"].map(layer) : null;
-    this.makeScratch(view, tensors.habit ? vector("habit") : array("float64", [this.own]));
+    this.makeScratch(view, stockSeen, tensors.habit ? vector("habit") : array("float64", [this.own]));
   }
 
   /** Arrays for the features of one position, and the kernels. */
-  makeScratch(view, lookahead) {
+  makeScratch(view, stockSeen, lookahead) {
     const { machine, cards, plan } = this;
     const { rules } = cards;
     const { scored_together: together } = cards.known;
     const array = (type, shape, contents) => machine.array(type, shape, contents);
     const [sizeOfMove, sizeOfPosition] = plan.sizes;
-    const observations = part(cards.row, [1, rules.row_stock]);
+    const observations = machine.arrays(plan.observation);
+    this.observe = machine.bind("write_card_observations", {
+      rules, rows: cards.row, information: plan.information, stock_seen: stockSeen, out: observations, games: array("int64", [1]),
+    }); // prettier-ignore
     this.masks = array("int8", [1, rules.actions]);
     this.safe = array("int64", [1]);
     this.games = array("int64", [rules.actions]);
@@ -94,6 +100,7 @@ export class Network {
   explain() {
     const { cards, plan } = this;
     this.masks.set(cards.state.mask);
+    this.observe();
     if (plan.safe_autoplay) {
       this.findSafe();
       if (this.safe[0] >= 0n) this.masks.fill(0).fill(1, Number(this.safe[0]), Number(this.safe[0]) + 1);
