@@ -8,10 +8,13 @@ Besides the sources in ``web/`` these are:
     All games, see :mod:`solitaire_env.play.page_data`.
 ``weights/``
     The shipped networks. The page loads one when a player asks for it.
+``offline.js``
+    The service worker, with the names of the files that it keeps.
 ``replay.html``
     The page that shows a game which was just played.
 """
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +38,15 @@ def site_files(server: dict[str, Any] | None = None) -> dict[str, bytes]:
     files = {
         str(path.relative_to(WEB_FOLDER).as_posix()): path.read_bytes()
         for path in sorted(WEB_FOLDER.rglob("*.*"))
-        if path.suffix in (".html", ".css", ".js") and not path.name.startswith("replay.")
+        if not path.name.startswith("replay.")
     }
     files["replay.html"] = fill_page(title="{{title}}", data="{{data}}").encode()
     files["engine.wasm"] = web_library("solitaire_env").read_bytes()
     files["games.bin"] = packed(games_data(server))
     for name in (*shipped_games(), FAMILY):
         files[f"weights/{name}.safetensors"] = (SHIPPED / name / WEIGHTS).read_bytes()
+    needed = ["./", *(name for name in files if not name.startswith("weights/") or FAMILY in name)]
+    files["offline.js"] = files["offline.js"].replace(b'["{{files}}"]', json.dumps(needed).encode())
     return files
 
 

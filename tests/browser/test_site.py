@@ -227,10 +227,17 @@ def test_it_opens_quickly_and_needs_few_bytes(site: str, open_page: OpenPage) ->
     assert any(name.endswith("engine.wasm") for name, _ in sizes)
 
 
+KEPT = """async () => {
+    await navigator.serviceWorker.ready;
+    return navigator.serviceWorker.controller?.state === "activated";
+}"""
+
+
 def test_it_plays_without_a_network_once_it_is_open(site: str, open_page: OpenPage) -> None:
     page = ready(open_page(f"{site}?game=eights-down&deal=7"))
     page.locator("#hint").click()
     expect(page.locator("#advice")).to_contain_text("neural network: ")
+    page.wait_for_function(KEPT)
     page.context.set_offline(True)
     page.locator("#one").click()
     moves(page, 1)
@@ -239,6 +246,9 @@ def test_it_plays_without_a_network_once_it_is_open(site: str, open_page: OpenPa
     page.locator("#random").click()
     expect(page.locator("h1")).to_contain_text("Yukon")
     ready(page).locator("#one").click()
+    moves(page, 1)
+    page.reload()
+    ready(page)
     moves(page, 1)
     page.keyboard.press("u")
     moves(page, 0)

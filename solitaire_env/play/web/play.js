@@ -278,3 +278,5 @@ await inTurn(async () => {
 });
 if (games.length) await open();
 showTools();
+// Not before the first game is on the board: it loads all files.
+navigator.serviceWorker?.register("offline.js").catch(() => null); // no storage, or another file at that address

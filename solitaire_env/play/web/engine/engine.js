@@ -46,9 +46,15 @@ export function weightsOf({ file: name }) {
 
 // ----------------------------------------------------------------------------- games in a link
 
+/** The data of a game that a link holds: no networks, which are files of a site. */
+function ofLink(game) {
+  const policies = game.policies.filter(({ file }) => !file);
+  return { ...game, policies, best: policies.at(-1).id };
+}
+
 /** The data of a game as text for a link: a custom game or house rules, which no list contains. */
 export async function linkText(game) {
-  const zipped = new Response(new Blob([JSON.stringify(game)]).stream().pipeThrough(new CompressionStream("gzip")));
+  const zipped = new Response(new Blob([JSON.stringify(ofLink(game))]).stream().pipeThrough(new CompressionStream("gzip")));
   const bytes = new Uint8Array(await zipped.arrayBuffer());
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")).replaceAll("+", "-").replaceAll("/", "_").replace(/=*$/, "");
 }
@@ -57,9 +63,7 @@ export async function linkText(game) {
 export async function gameOfLink(text) {
   try {
     const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
-    const game = await unzip(new Blob([bytes]).stream());
-    // Networks are files of a site, and a link names no file.
-    return { ...game, policies: game.policies.filter(({ file }) => !file) };
+    return ofLink(await unzip(new Blob([bytes]).stream()));
   } catch {
     throw new Error("The game of this link is damaged. Copy the whole link.");
   }
