@@ -32,7 +32,7 @@ from solitaire_env.search.policy import Memory, SearchPolicy
 from solitaire_env.search.positions import SALT, keys_of
 from solitaire_env.search.rollouts import play_to_end
 from solitaire_env.search.solver import MAX_EXHAUSTIVE_CARDS, Solver
-from solitaire_env.search.stocks import draw_stocks, unseen, write_games
+from solitaire_env.search.stocks import draw_stocks, unseen, with_stock, write_games
 
 Array = npt.NDArray[Any]
 
@@ -89,10 +89,10 @@ class Searcher(SearchPolicy):
     memory = Visits
 
     def __init__(self, variant: Variant, prior: Policy, budget: Budget | None = None) -> None:
-        if prior.observation != "cards" or prior.information != "player":
+        if prior.observation != "cards" or prior.information == "thoughtful":
             raise ValueError(
                 f"the network reads observation {prior.observation!r} with information "
-                f"{prior.information!r}, allowed for search: 'cards' and 'player'"
+                f"{prior.information!r}, allowed for search: 'cards', and 'player' or 'memory'"
             )
         if not prior.explains:
             raise ValueError(
@@ -152,7 +152,7 @@ class Searcher(SearchPolicy):
         if memory.repeats >= MAX_REPEATS:
             return int(random.choice(np.flatnonzero(mask)))
         if memory.idle >= idle:
-            return int(random.choice(len(mask), p=self._probabilities(observation, mask)))
+            return int(random.choice(len(mask), p=self._probabilities(observation, mask, memory.order)))
         candidates, probabilities = self._candidates(observation, mask, memory)
         likely = candidates[: self.budget.candidates]
         likely = likely[(probabilities[likely] >= self.budget.min_prob) | (likely == likely[:1])]
@@ -166,8 +166,12 @@ class Searcher(SearchPolicy):
         bonus = self.budget.prior_weight * np.log(probabilities[likely].clip(min=np.finfo(np.float64).tiny))
         return self._compare(observation, likely, bonus, random, memory.order)
 
-    def _probabilities(self, observation: Array, mask: Array) -> Array:
-        """The prior's probabilities of all actions, float64 ``[actions]``."""
+    def _probabilities(self, observation: Array, mask: Array, order: Array | None) -> Array:
+        """The prior's probabilities of all actions, float64 ``[actions]``; ``order`` is that of the stock, if
+        it is remembered.
+        """
+        if self.prior.information == "memory":
+            observation = with_stock(self.batch.rules, observation, order)
         explained, _ = self.prior.explain(observation[None], mask[None])
         assert explained is not None
         probabilities: Array = explained[0].astype(np.float64)
@@ -177,7 +181,7 @@ class Searcher(SearchPolicy):
         """The legal moves to new positions, the likeliest first, and the probabilities of all actions,
         float64 ``[actions]``.
         """
-        probabilities = self._probabilities(observation, mask)
+        probabilities = self._probabilities(observation, mask, memory.order)
         # A tiny probability may be rounded to 0, as of illegal actions.
         order = np.argsort(-np.where(mask, probabilities, -1), kind="stable")[: np.count_nonzero(mask)]
         fresh = np.zeros(len(order), dtype=np.bool_)

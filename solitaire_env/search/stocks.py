@@ -41,13 +41,29 @@ def draw_stocks(
     cards = unseen(rules, observation)
     if order is None:
         return random.permuted(cards[None].repeat(n, 0), axis=1)
-    face_down = np.count_nonzero(observation[: rules.row_cells] == FACE_DOWN) if rules.hides else 0
+    face_down = _count_face_down(rules, observation)
     stock = order[: len(cards) - face_down]
     # Foundations that do not show the suits of their cards may leave the wrong one of two cards unseen.
     counts = np.bincount(cards, minlength=64) - np.bincount(stock, minlength=64)
     rest = np.repeat(np.arange(64, dtype=np.int8), counts.clip(min=0))
     hidden = random.permuted(rest[None].repeat(n, 0), axis=1)[:, :face_down]
     return np.hstack((hidden, stock[None].repeat(n, 0)), dtype=np.int8)
+
+
+def with_stock(rules: Any, observation: Array, order: Array | None) -> Array:
+    """The observation with ``information="memory"``, int8 ``[row_size]``.
+
+    ``order`` is that of the stock, None if the player has not seen it.
+    """
+    left = len(unseen(rules, observation)) - _count_face_down(rules, observation)
+    stock = np.zeros(rules.row_size - rules.row_stock, dtype=np.int8)
+    stock[:left] = FACE_DOWN if order is None else order[:left]
+    return np.concatenate((observation, stock))
+
+
+def _count_face_down(rules: Any, observation: Array) -> int:
+    """Number of face-down cards in the tableau."""
+    return int(np.count_nonzero(observation[: rules.row_cells] == FACE_DOWN)) if rules.hides else 0
 
 
 def write_games(rules: Any, rows: Array, observations: Array, orders: Array) -> None:

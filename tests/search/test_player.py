@@ -25,7 +25,7 @@ from solitaire_env.policies.network import CompiledNetwork
 from solitaire_env.policies.shipped import SHIPPED, shipped_games
 from solitaire_env.search.budget import Budget
 from solitaire_env.search.player import MAX_IDLE, Searcher
-from solitaire_env.search.stocks import draw_stocks, unseen, write_games
+from solitaire_env.search.stocks import draw_stocks, unseen, with_stock, write_games
 from solitaire_env.variants import get_variant
 from tests.conftest import Refuses
 from tests.games import dealt
@@ -114,11 +114,14 @@ def test_stock_is_remembered_after_a_redeal(name: str) -> None:
     batch = dealt(variant, 3)
     rules, random = batch.rules, np.random.default_rng(3)
     games = Batch(GameSpec(variant), 3)
+    remembering = Batch(GameSpec(variant).view(information="memory"), 1)
+    remembering.deal(np.zeros(1, dtype=np.int64), [3])
     order = None
     remembered = 0
     for move in range(300):
         row, observation = batch.state.rows[0], batch.observations()[0]
         order = remembered_order(rules, observation, order)
+        np.testing.assert_array_equal(with_stock(rules, observation, order), remembering.observations()[0])
         if order is not None:
             remembered += int(batch.state.stock[0]) > 0
             orders = draw_stocks(rules, observation, 3, random, order)
@@ -130,7 +133,8 @@ def test_stock_is_remembered_after_a_redeal(name: str) -> None:
         # Draws and redeals more often than other moves.
         legal = np.flatnonzero(batch.state.mask[0])
         action = legal[0] if legal[0] < 2 and move % 4 else random.choice(legal)
-        batch.step(np.array([action]), batch.everyone)
+        for games_of_one in (batch, remembering):
+            games_of_one.step(np.array([action]), batch.everyone)
         if batch.state.status[0] != PLAYING:
             break
     assert remembered > 5
@@ -257,6 +261,8 @@ def test_the_prior_may_be_any_policy_with_probabilities(refuses: Refuses) -> Non
     made = load_search(spec, likely, Budget(simulations=4))
     assert evaluate(made, "busy-aces", [3], max_episode_steps=8).games[0].steps == 8
     refuses(lambda: load_search(spec, load_policy("greedy", spec)), "greedy", "no probabilities")
+    likely.information = "thoughtful"
+    refuses(lambda: load_search(spec, likely), "'thoughtful'", "'player' or 'memory'")
 
 
 class Certain(Policy):
