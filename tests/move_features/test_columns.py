@@ -1,7 +1,5 @@
 """The names of features, and the names that older model files have for them."""
 
-from pathlib import Path
-
 from solitaire_env.move_features.columns import (
     DIG_NAMES,
     FAMILY_NAMES,
@@ -10,9 +8,11 @@ from solitaire_env.move_features.columns import (
     current_name,
     position_names,
 )
+from solitaire_env.policies.model_files import CARD
+from solitaire_env.policies.shipped import FAMILY, SHIPPED
 from solitaire_env.util.files import read_json
 
-FAMILY_MODEL = Path(__file__).parents[2] / "results" / "family" / "model" / "model.json"
+FAMILY_MODEL = SHIPPED / FAMILY / CARD
 
 OLD_REACHABILITY = (
     "reach: cards home with the unseen at hand / all",
