@@ -36,18 +36,19 @@ def planning_rules(rules: Rules, own_build: bool = False) -> Rules:
 
 @inner
 def send_all_home(rules, state, b):
-    """Send all possible cards home, source by source, repeatedly; their number. Only moves cards."""
-    gone = 0
-    before = -1
-    while gone > before:
-        before = gone
+    """Send all possible cards home, source by source, repeatedly; the playable cards that are left, as bits.
+    Only moves cards.
+    """
+    left = ~0
+    while left & state.next_home[b]:
+        left = 0
         for source in range(rules.sources):
             card = playable(rules, state, b, source)
             while goes_home(state, b, card):
                 send_home(rules, state, b, source, card)
-                gone += 1
                 card = playable(rules, state, b, source)
-    return gone
+            left |= 1 << card
+    return left
 
 
 @inner

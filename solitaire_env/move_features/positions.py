@@ -373,7 +373,8 @@ def _play(plans, state, sets, out):
     chain = 0
     if go_home:
         copy_cards(plans, state, PLAN, TRIAL)
-        chain = send_all_home(plans, state, TRIAL)
+        send_all_home(plans, state, TRIAL)
+        chain = state.home[TRIAL] - state.home[PLAN]
     out[PLAIN.chain] = chain / 13
     out[PLAIN.go_home] = go_home / 8
     out[PLAIN.fit] = number_of(sets.in_sight & sets.fitting) / 8

@@ -18,20 +18,21 @@ from solitaire_env.move_features.dig_outs import send_all_home
 
 
 @inner
-def _play_hand(rules, state, b, hand):
-    """Place an available card on each foundation that takes one; whether any was placed."""
-    any_did = False
-    for foundation in range(SUITS * rules.decks):
-        cards = taken_home(rules, state, b, foundation)
-        while cards:
-            card = lowest_bit(cards)
-            cards &= cards - 1
-            if hand[card] > 0:
+def _play_hand(rules, state, b, hand, held):
+    """Place an available card on each foundation that takes one; the set of those that are still available.
+
+    ``held`` is that set before, as bits.
+    """
+    for suit in range(SUITS):
+        for number in range(rules.decks):
+            cards = taken_home(rules, state, b, suit, number) & held
+            if cards:
+                card = lowest_bit(cards)
                 hand[card] -= 1
+                if hand[card] == 0:
+                    held &= ~(1 << card)
                 put_home(rules, state, b, card)
-                any_did = True
-                break
-    return any_did
+    return held
 
 
 @inner(inline=False)
@@ -52,6 +53,9 @@ def write_reachability(rules, state, start, b, unseen, hand, out):
     """
     copy_cards(rules, state, start, b)
     write_row(unseen, hand)
+    held = 0
+    for card in range(SUITS, SUITS + SUITS * rules.ranks):
+        held |= (hand[card] > 0) << card
     for taken in range(out.shape[0]):
         if taken:
             for source in range(rules.first_cell):
@@ -59,8 +63,10 @@ def write_reachability(rules, state, start, b, unseen, hand, out):
                 if card:
                     take(rules, state, b, source)
                     hand[card] += 1
-        more = True
-        while more:
-            send_all_home(rules, state, b)
-            more = _play_hand(rules, state, b, hand)
+                    held |= (hand[card] > 0) << card
+        in_sight = send_all_home(rules, state, b)
+        while held & state.next_home[b]:
+            held = _play_hand(rules, state, b, hand, held)
+            if in_sight & state.next_home[b]:
+                in_sight = send_all_home(rules, state, b)
         out[taken] = state.home[b] / rules.cards

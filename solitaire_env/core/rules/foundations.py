@@ -1,12 +1,15 @@
 """Foundations: which cards go home, onto which foundation, and which come back."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from solitaire_env.core.cards import SUITS
 from solitaire_env.core.layout import Rules
 from solitaire_env.core.native import Int64, inner, kernel
 from solitaire_env.core.rules.building import base_rank, color, fits, is_in, playable, wrapped
 from solitaire_env.core.rules.state import State
+
+_OF_SUIT: Final = 0x11111111111111
+"""The cards of the first suit, as bits."""
 
 
 @inner
@@ -27,13 +30,13 @@ def home_suits(rules, count, suit):
 
 
 @inner
-def taken_home(rules, state, b, foundation):
-    """The cards, as bits, that a foundation takes."""
-    count = state.rows[b, rules.row_foundations + foundation]
+def taken_home(rules, state, b, suit, number):
+    """The cards, as bits, that a foundation takes: the one with a number, from 0, of those of a suit."""
+    count = state.rows[b, rules.row_foundations + suit * rules.decks + number]
     if count >= rules.ranks:
         return 0
     rank = wrapped(rules, base_rank(rules, state, b) + count)
-    return home_suits(rules, count, foundation // rules.decks) << (4 * rank)
+    return home_suits(rules, count, suit) << (4 * rank)
 
 
 @kernel
@@ -50,26 +53,34 @@ def read_foundations(
     """
     base = base_rank(rules, state, row)
     for foundation in range(tops.shape[0]):
+        suit, number = foundation // rules.decks, foundation % rules.decks
         below = state.rows[row, rules.row_foundations + foundation] - 1
-        takes[foundation] = taken_home(rules, state, row, foundation)
+        takes[foundation] = taken_home(rules, state, row, suit, number)
         tops[foundation] = 0
         if below >= 0:
-            suits = home_suits(rules, below, foundation // rules.decks)
+            suits = home_suits(rules, below, suit)
             tops[foundation] = suits << (4 * wrapped(rules, base + below))
 
 
 @inner
 def cards_home_after(rules, state, b, more):
     """The cards, as bits, that the foundations take after ``more`` further cards on each."""
-    base = base_rank(rules, state, b)
     cards = 0
-    foundation = rules.row_foundations
     for suit in range(SUITS):
-        for _ in range(rules.decks):
-            count = state.rows[b, foundation] + more
-            if count < rules.ranks:
-                cards |= home_suits(rules, count, suit) << (4 * wrapped(rules, base + count))
-            foundation += 1
+        cards |= _suit_home_after(rules, state, b, suit, more)
+    return cards
+
+
+@inner
+def _suit_home_after(rules, state, b, suit, more):
+    """The same, that the foundations of one suit take."""
+    base = base_rank(rules, state, b)
+    first = rules.row_foundations + suit * rules.decks
+    cards = 0
+    for foundation in range(first, first + rules.decks):
+        count = state.rows[b, foundation] + more
+        if count < rules.ranks:
+            cards |= home_suits(rules, count, suit) << (4 * wrapped(rules, base + count))
     return cards
 
 
@@ -77,6 +88,16 @@ def cards_home_after(rules, state, b, more):
 def update_next_home(rules, state, b):
     """Update the cards that go home now."""
     state.next_home[b] = cards_home_after(rules, state, b, 0)
+
+
+@inner
+def update_next_of_suit(rules, state, b, suit):
+    """The same, after a change of the foundations of one suit only."""
+    if rules.alternate_home:  # the foundations of other suits take these cards too
+        update_next_home(rules, state, b)
+    else:
+        others = state.next_home[b] & ~(_OF_SUIT << suit)
+        state.next_home[b] = others | _suit_home_after(rules, state, b, suit, 0)
 
 
 @inner
@@ -93,6 +114,11 @@ def foundation_for(rules, state, b, card):
     """
     count = place_home(rules, state, b, card)
     foundation = 0
+    if not rules.alternate_home:
+        foundation = rules.row_foundations + (card & 3) * rules.decks
+        while state.rows[b, foundation] != count:
+            foundation += 1
+        return foundation
     while (
         state.rows[b, rules.row_foundations + foundation] != count
         or (home_suits(rules, count, foundation // rules.decks) >> (card & 3)) & 1 == 0

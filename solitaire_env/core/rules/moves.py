@@ -10,7 +10,7 @@ from solitaire_env.core.rules.building import playable, space_rank, wrapped
 from solitaire_env.core.rules.foundations import (
     foundation_for,
     last_home,
-    update_next_home,
+    update_next_of_suit,
     worrying_foundation,
 )
 from solitaire_env.core.rules.state import State
@@ -59,7 +59,7 @@ def put_home(rules, state, b, card):
     """Place a card that goes home on its foundation, which then takes the next one."""
     state.rows[b, foundation_for(rules, state, b, card)] += 1
     state.home[b] += 1
-    update_next_home(rules, state, b)
+    update_next_of_suit(rules, state, b, card & 3)
 
 
 @inner
@@ -130,7 +130,7 @@ def _worry_back(rules, state, b, suit, target):
     state.heights[b, target] = height + 1
     state.rows[b, rules.row_foundations + foundation] -= 1
     state.home[b] -= 1
-    update_next_home(rules, state, b)
+    update_next_of_suit(rules, state, b, suit)
 
 
 @inner
