@@ -37,7 +37,7 @@ from agents.runs.config_files import import_games
 from agents.runs.folders import CURVE, cut_curve
 from agents.runs.interrupt import first_interrupt
 from agents.runs.models import save_model
-from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
+from solitaire_env.move_features.autoplay import keep_safe_moves, safe_moves_in_play
 from solitaire_env.util.files import read_json, write_text
 from solitaire_env.util.progress import ProgressLine
 from solitaire_env.vector import SolitaireVectorEnv
@@ -104,9 +104,7 @@ class MaskInObservation(gym.vector.VectorWrapper):
         masks = infos["action_mask"]
         if self.safe_autoplay:
             batch = self.env.batch
-            masks = keep_safe_moves(
-                masks.astype(np.bool_), autoplay_safe_moves(batch.rules, batch.state.rows, batch.state.mask)
-            )
+            masks = keep_safe_moves(masks.astype(np.bool_), safe_moves_in_play(batch.rules, batch.state))
         masks = np.where(ended[:, None], 0, masks)
         return np.concatenate((observations, masks.astype(observations.dtype)), axis=1)
 

@@ -9,7 +9,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 from agents.config import TrainConfig
 from solitaire_env.arguments import REGISTERED
 from solitaire_env.core.native import Bool, Int8, Int64, kernel
-from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
+from solitaire_env.move_features.autoplay import keep_safe_moves, safe_moves_in_play
 from solitaire_env.sb3 import Played, SolitaireVecEnv
 from solitaire_env.splits import chosen_deals
 
@@ -63,7 +63,7 @@ class TrainingEnv(SolitaireVecEnv):
         find_only_moves(batch.mask, ended, actions)
         forced = actions >= 0
         if self.safe_autoplay:
-            safe = autoplay_safe_moves(batch.rules, batch.state.rows, batch.state.mask)
+            safe = safe_moves_in_play(batch.rules, batch.state)
             forced &= safe < 0
             actions = np.where(safe >= 0, safe, actions)
         return actions, forced
@@ -74,9 +74,7 @@ class TrainingEnv(SolitaireVecEnv):
         if not self.safe_autoplay:
             return masks
         # A new deal may begin with safe autoplay.
-        return keep_safe_moves(
-            masks, autoplay_safe_moves(self.batch.rules, self.batch.state.rows, self.batch.state.mask)
-        )
+        return keep_safe_moves(masks, safe_moves_in_play(self.batch.rules, self.batch.state))
 
     def step_wait(self) -> VecEnvStepReturn:
         """Play the actions; deal new games where one has ended."""

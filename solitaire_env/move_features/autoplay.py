@@ -91,6 +91,19 @@ def find_safe_moves(
                 break
 
 
+@kernel
+def _find_safe_moves_in_play(rules: Rules, state: State, chosen: Annotated[Int64, "batch"]) -> None:
+    for b in range(chosen.shape[0]):
+        chosen[b] = autoplay_safe_move(rules, state, b) if state.status[b] == PLAYING else -1
+
+
+def safe_moves_in_play(rules: Rules, state: State) -> Array:
+    """The first safe move home of each game of a state, int64 ``[batch]``, -1 if there is none."""
+    chosen = np.empty(len(state.status), dtype=np.int64)
+    _find_safe_moves_in_play(rules, state, chosen)
+    return chosen
+
+
 def autoplay_safe_moves(rules: Rules, observations: Array, masks: Array) -> Array:
     """The first safe move home of each game, int64 ``[n]``, -1 if there is none.
 
