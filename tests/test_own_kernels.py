@@ -9,9 +9,10 @@ import pytest
 from native.games import KERNELS, games
 from solitaire_env.core import native
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.layout import DEAL
+from solitaire_env.core.layout import DEAL, Observation
 from solitaire_env.core.library import entry_point
-from solitaire_env.core.spec import GameSpec
+from solitaire_env.core.observations import OBSERVATIONS
+from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.evaluation import draw
 from solitaire_env.variants import Variant, get_variant
 from tests.games import PUBLISHED
@@ -19,9 +20,9 @@ from tests.games import PUBLISHED
 SIZE = 32
 
 
-def play(variant: Variant, steps: int) -> list[npt.NDArray[np.generic]]:
+def play(variant: Variant, observation: Observation, steps: int) -> list[npt.NDArray[np.generic]]:
     """All arrays of a batch after each step: of legal, illegal and no actions, and of new deals."""
-    batch = Batch(GameSpec(variant), SIZE)
+    batch = Batch(GameSpec(variant, Settings(observation=observation)), SIZE)
     batch.streams[:] = np.arange(SIZE)
     batch.deal_next(np.arange(SIZE))
     random = np.random.default_rng(0)
@@ -37,11 +38,14 @@ def play(variant: Variant, steps: int) -> list[npt.NDArray[np.generic]]:
     return seen
 
 
+@pytest.mark.parametrize("observation", OBSERVATIONS)
 @pytest.mark.parametrize("game", PUBLISHED)
-def test_a_game_plays_the_same_by_its_own_kernels(game: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = play(get_variant(game), 40)
+def test_a_game_plays_the_same_by_its_own_kernels(
+    game: str, observation: Observation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = play(get_variant(game), observation, 40)
     monkeypatch.setattr(native, "own_symbol", lambda function, rules: "none")
-    for ours, general in zip(own, play(get_variant(game), 40), strict=True):
+    for ours, general in zip(own, play(get_variant(game), observation, 40), strict=True):
         np.testing.assert_array_equal(ours, general)
 
 

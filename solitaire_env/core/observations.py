@@ -26,7 +26,7 @@ from solitaire_env.core.layout import (
     slices_of,
 )
 from solitaire_env.core.native import Bool, Bound, Float32, Int8, Int64, inner, kernel
-from solitaire_env.core.rules.building import base_rank
+from solitaire_env.core.rules.building import base_rank, wrapped
 from solitaire_env.core.rules.state import State
 from solitaire_env.core.variant import Variant
 from solitaire_env.util.lazy import VARIANTS_KEPT
@@ -106,31 +106,28 @@ def _card_features(rules, state, b, thoughtful, depths, out):
     # The features of card 4 * rank + suit start at suits * suit + ranks * rank.
     ranks = CARD_FEATURES
     suits = rules.ranks * CARD_FEATURES
+    for place in range(grid, grid + SUITS * suits, CARD_FEATURES):
+        out[place] = 0.0
+        out[place + 1] = 0.0
+        out[place + 2] = 0.0
+        out[place + 3] = 1.0
+    base = base_rank(rules, state, b)
     for suit in range(SUITS):
         first = rules.row_foundations + suit * rules.decks
-        place = grid + suit * suits
-        # Foundations of a suit are ordered fullest first.
-        home = rules.decks
-        base = base_rank(rules, state, b)
-        for rank in range(1, rules.ranks + 1):
-            cards = rank
-            if base != 1:
-                cards = (rank - base + rules.ranks) % rules.ranks + 1
-                home = rules.decks
-            while home > 0 and state.rows[b, first + home - 1] < cards:
-                home -= 1
-            out[b, place] = home * share
-            out[b, place + 1] = 0.0
-            out[b, place + 2] = 0.0
-            out[b, place + 3] = 1.0
-            place += ranks
+        # Foundations of a suit are ordered fullest first: the last of them have cards that all have.
+        cards = 0
+        for home in range(rules.decks, 0, -1):
+            while cards < state.rows[b, first + home - 1]:
+                rank = wrapped(rules, base + cards)
+                out[grid + suit * suits + (rank - 1) * ranks] = home * share
+                cards += 1
     for source in range(rules.sources):
         card = state.tops[b, source]
         if card != 0:
             place = grid + (card & 3) * suits + ((card >> 2) - 1) * ranks
-            out[b, place + 1] += share
+            out[place + 1] += share
             if source < rules.piles:
-                out[b, place + 3] = 0.0
+                out[place + 3] = 0.0
     for pile in range(rules.piles):
         start = pile * rules.pile_capacity
         height = state.heights[b, pile]
@@ -139,8 +136,8 @@ def _card_features(rules, state, b, thoughtful, depths, out):
             if card < DOWN or thoughtful:
                 card &= DOWN - 1
                 place = grid + (card & 3) * suits + ((card >> 2) - 1) * ranks
-                out[b, place + 2] += share
-                out[b, place + 3] = min(out[b, place + 3], depths[above])
+                out[place + 2] += share
+                out[place + 3] = min(out[place + 3], depths[above])
 
 
 @inner
@@ -150,33 +147,33 @@ def _source_features(rules, state, b, depths, out):
         card = state.tops[b, source]
         place = source * SOURCE_FEATURES
         for k in range(SOURCE_FEATURES):
-            out[b, place + k] = 0.0
+            out[place + k] = 0.0
         if card != 0:
-            out[b, place] = (card >> 2) / rules.ranks
-            out[b, place + 1 + (card & 3)] = 1.0
-            out[b, place + 5] = (state.next_home[b] >> card) & 1
+            out[place] = (card >> 2) / rules.ranks
+            out[place + 1 + (card & 3)] = 1.0
+            out[place + 5] = (state.next_home[b] >> card) & 1
         if source < rules.piles:
-            out[b, place + 6] = depths[state.heights[b, source]]
+            out[place + 6] = depths[state.heights[b, source]]
             if rules.moves != ONE_CARD:
-                out[b, place + 7] = min(state.runs[b, source] / rules.ranks, 1.0)
+                out[place + 7] = min(state.runs[b, source] / rules.ranks, 1.0)
         elif source < rules.first_cell:
-            out[b, place + 6] = state.waste[b] / rules.stock_capacity
+            out[place + 6] = state.waste[b] / rules.stock_capacity
 
 
 @inner
 def _write_rule_features(rules, state, b, place, depths, out):
     """Redeals left, the base, and the face-down cards of each pile."""
     if rules.row_redeals < rules.row_base:
-        out[b, place] = state.rows[b, rules.row_redeals] / (rules.passes - 1)
+        out[place] = state.rows[b, rules.row_redeals] / (rules.passes - 1)
         place += 1
     if rules.row_base < rules.row_stock:
-        out[b, place] = state.rows[b, rules.row_base] / rules.ranks
+        out[place] = state.rows[b, rules.row_base] / rules.ranks
         place += 1
     for pile in range(rules.piles * rules.hides):
         down = 0
         for height in range(state.heights[b, pile]):
             down += int(state.rows[b, pile * rules.pile_capacity + height] >= DOWN)
-        out[b, place + pile] = depths[down]
+        out[place + pile] = depths[down]
 
 
 @inner
@@ -184,11 +181,11 @@ def _stock_features(rules, state, b, place, shown, out):
     """The cards of the stock, the next to be drawn first; 0 if they are not ``shown``."""
     stock = state.stock[b] * shown
     for k in range(rules.stock_capacity):
-        out[b, place : place + 5] = 0.0
+        out[place : place + 5] = 0.0
         if k < stock:
             card = state.rows[b, rules.row_stock + stock - 1 - k]
-            out[b, place] = (card >> 2) / rules.ranks
-            out[b, place + 1 + (card & 3)] = 1.0
+            out[place] = (card >> 2) / rules.ranks
+            out[place + 1 + (card & 3)] = 1.0
         place += 5
 
 
@@ -208,18 +205,19 @@ def _write_features(
     counts = rules.sources * SOURCE_FEATURES + SUITS * rules.ranks * CARD_FEATURES
     for k in range(start, stop):
         b = games[k]
-        _source_features(rules, state, b, depths, out)
-        _card_features(rules, state, b, int(information == THOUGHTFUL), depths, out)
-        out[b, counts] = state.stock[b] / max(rules.stock_capacity, 1)
-        out[b, counts + 1] = state.spaces[b] / rules.piles
-        out[b, counts + 2] = state.empty_cells[b] / max(rules.cells, 1)
-        out[b, counts + 3] = state.home[b] / rules.cards
+        row = out[b]
+        _source_features(rules, state, b, depths, row)
+        _card_features(rules, state, b, int(information == THOUGHTFUL), depths, row)
+        row[counts] = state.stock[b] / max(rules.stock_capacity, 1)
+        row[counts + 1] = state.spaces[b] / rules.piles
+        row[counts + 2] = state.empty_cells[b] / max(rules.cells, 1)
+        row[counts + 3] = state.home[b] / rules.cards
         place = counts + 4
-        _write_rule_features(rules, state, b, place, depths, out)
+        _write_rule_features(rules, state, b, place, depths, row)
         place += rules.row_stock - rules.row_redeals + rules.hides * rules.piles
         if information != PLAYER and rules.has_stock:
             shown = information == THOUGHTFUL or stock_seen[b]
-            _stock_features(rules, state, b, place, int(shown), out)
+            _stock_features(rules, state, b, place, int(shown), row)
 
 
 @inner
