@@ -42,13 +42,21 @@ def send_all_home(rules, state, b):
     left = ~0
     while left & state.next_home[b]:
         left = 0
-        for source in range(rules.sources):
-            card = playable(rules, state, b, source)
-            while goes_home(state, b, card):
-                send_home(rules, state, b, source, card)
-                card = playable(rules, state, b, source)
-            left |= 1 << card
+        for pile in range(rules.piles):
+            left |= 1 << _send_home_from(rules, state, b, pile)
+        for source in range(rules.piles, rules.sources):
+            left |= 1 << _send_home_from(rules, state, b, source)
     return left
+
+
+@inner
+def _send_home_from(rules, state, b, source):
+    """Send all possible cards of a source home; the playable card that is left."""
+    card = playable(rules, state, b, source)
+    while goes_home(state, b, card):
+        send_home(rules, state, b, source, card)
+        card = playable(rules, state, b, source)
+    return card
 
 
 @inner
@@ -80,7 +88,9 @@ def _target(rules, state, b, source, count):
 
 @inner
 def _dig_out(rules, state, b, source, above):
-    """Move the last ``above`` cards of a source away; whether that is possible. Only moves cards."""
+    """Move the last ``above`` cards of a source away, as far as possible; the number of those that are left.
+    Only moves cards.
+    """
     while above > 0:
         card = playable(rules, state, b, source)
         if goes_home(state, b, card):
@@ -96,9 +106,9 @@ def _dig_out(rules, state, b, source, above):
                 card = playable(rules, state, b, source)
                 to_cell(rules, state, b, source, empty_cell(rules, state, b), card)
         else:
-            return False
+            break
         above -= count
-    return True
+    return above
 
 
 @inner
@@ -119,13 +129,20 @@ def _write_round(rules, state, start, trial, best, keep, out):
     """
     number = 0
     most_worth = most_free = most_home = -1
+    next_cards = state.next_home[start]
+    row = state.rows[start]
+    fresh = False  # whether the cards in row `trial` are those in row `start`
     for source in range(rules.first_cell):
         base, first, cards = _cards_of(rules, state, start, source)
         for place in range(first, cards):
-            if not is_in(state.rows[start, base + place], state.next_home[start]):
+            if not is_in(row[base + place], next_cards):
                 continue
-            copy_cards(rules, state, start, trial)
-            if not _dig_out(rules, state, trial, source, cards - 1 - place):
+            if not fresh:
+                copy_cards(rules, state, start, trial)
+            above = cards - 1 - place
+            left = _dig_out(rules, state, trial, source, above)
+            fresh = left == above and above > 0
+            if left:
                 continue
             send_all_home(rules, state, trial)
             number += 1
