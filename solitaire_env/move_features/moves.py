@@ -5,16 +5,21 @@ sum, the linear policy and networks the features (:mod:`solitaire_env.move_featu
 listed in :class:`~solitaire_env.move_features.columns.MoveColumns`.
 """
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Final, NamedTuple
+
+import numpy as np
 
 from solitaire_env.core import Rules
 from solitaire_env.core.cards import DOWN
 from solitaire_env.core.native import Float32, Float64, Int64, inner
-from solitaire_env.core.rules.building import follows, next_lower
+from solitaire_env.core.rules.building import base_rank, follows, is_in, next_higher, next_lower
 from solitaire_env.core.rules.foundations import cards_home_after, last_home, place_home, worrying_foundation
 from solitaire_env.core.rules.moves import decode
 from solitaire_env.move_features.arrays import make_arrays
 from solitaire_env.move_features.columns import MOVE, NUM_MOVE
+
+BLOCK: Final = 16
+"""Number of entries of a mask that are read together."""
 
 
 class MoveScratch(NamedTuple):
@@ -71,28 +76,31 @@ def lowest_foundation(rules, state, b):
     return lowest
 
 
-@inner(inline=False)
+@inner
 def cards_after_next(rules, state, b):
     """The cards that go home right after the next foundation cards."""
-    return cards_home_after(rules, state, b, 1)
+    if rules.alternate_home:
+        return cards_home_after(rules, state, b, 1)
+    # None goes home after the last of a foundation.
+    return next_higher(rules, state.next_home[b]) & ~(15 << 4 * base_rank(rules, state, b))
 
 
 @inner
 def _nearness(rules, state, b, pile, next_cards, after):
     """How near the end of a pile a next foundation card lies: 1 / its place, half for the card after one."""
-    both = next_cards | after
-    near = 0.0
     height = state.heights[b, pile]
     end = pile * rules.pile_capacity + height - 1
+    near = 0.0
+    nearest = height  # the place of the nearest card after a next one
     for above in range(height):
         card = state.rows[b, end - above]
-        if card < DOWN and (both >> card) & 1:
-            if (next_cards >> card) & 1:
-                # All deeper cards count less.
-                near = max(near, 1.0 / (1 + above))
-                break
-            near = max(near, 0.5 / (1 + above))
-    return near
+        known = card if card < DOWN else 0
+        if is_in(known, next_cards):
+            # All deeper cards count less.
+            near = 1.0 / (1 + above)
+            break
+        nearest = min(nearest, above if is_in(known, after) else height)
+    return max(near, 0.5 / (1 + nearest)) if nearest < height else near
 
 
 @inner
@@ -248,6 +256,32 @@ def measure(rules, state, b, action, view, near, weights, out):
     return score
 
 
+# --------------------------------------------------------------------------------- the legal moves
+
+
+@inner
+def next_action(mask, action):
+    """The first action from ``action`` on that a mask has; the length of the mask if there is none.
+
+    Most actions are illegal: it reads ``BLOCK`` entries together, which takes one machine instruction.
+    """
+    while action < mask.shape[0]:
+        some = mask[action]
+        step = 1
+        if action + BLOCK <= mask.shape[0]:
+            some = np.int8(0)
+            for k in range(BLOCK):
+                some = np.int8(some | mask[action + k])
+            step = BLOCK
+        if some == 0:
+            action += step
+        elif mask[action] != 0:
+            break
+        else:
+            action += 1
+    return action
+
+
 # ------------------------------------------------------------------------------------- the scores
 
 
@@ -255,12 +289,14 @@ def measure(rules, state, b, action, view, near, weights, out):
 def score_moves(rules, state, b, weights, scratch):
     """Write the legal moves of a game in play and their scores to ``scratch``; return their number."""
     view = survey(rules, state, b, scratch.near)
+    mask = state.mask[b]
     n = 0
-    for action in range(rules.actions):
-        if state.mask[b, action] != 0:
-            scratch.actions[n] = action
-            scratch.scores[n] = measure(rules, state, b, action, view, scratch.near, weights, scratch.move)
-            n += 1
+    action = next_action(mask, 0)
+    while action < rules.actions:
+        scratch.actions[n] = action
+        scratch.scores[n] = measure(rules, state, b, action, view, scratch.near, weights, scratch.move)
+        n += 1
+        action = next_action(mask, action + 1)
     return n
 
 

@@ -156,13 +156,12 @@ class CardSets(NamedTuple):
 @inner
 def _find_sets(rules, state, b, drawn):
     next_cards = state.next_home[b]
-    pack = (1 << (4 * rules.ranks + 4)) - 1
     on_piles, in_sight = cards_in_sight(rules, state, b)
     if drawn:
         in_sight = on_piles
         for source in range(rules.first_cell, rules.sources):
             in_sight |= (1 << state.tops[b, source]) & ~15
-    after = cards_after_next(rules, state, b) & pack & ~next_cards
+    after = cards_after_next(rules, state, b) & ~next_cards
     return CardSets(next_cards, after, in_sight, next_lower(rules, on_piles))
 
 

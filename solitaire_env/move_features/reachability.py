@@ -11,7 +11,7 @@ other decides most of the games that are not won (docs/explanation/learning.md).
 from solitaire_env.core.cards import SUITS
 from solitaire_env.core.native import inner, lowest_bit
 from solitaire_env.core.rules.building import playable
-from solitaire_env.core.rules.foundations import taken_home
+from solitaire_env.core.rules.foundations import CARDS_OF_SUIT, taken_home
 from solitaire_env.core.rules.moves import put_home, take
 from solitaire_env.core.rules.state import copy_cards, write_row
 from solitaire_env.move_features.dig_outs import send_all_home
@@ -23,7 +23,10 @@ def _play_hand(rules, state, b, hand, held):
 
     ``held`` is that set before, as bits.
     """
+    wanted = held & state.next_home[b]
     for suit in range(SUITS):
+        if not rules.alternate_home and not wanted & (CARDS_OF_SUIT << suit):
+            continue
         for number in range(rules.decks):
             cards = taken_home(rules, state, b, suit, number) & held
             if cards:

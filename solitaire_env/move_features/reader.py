@@ -21,6 +21,7 @@ from solitaire_env.core import (
 )
 from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.native import Float32, Float64, Int8, Int64, inner, kernel
+from solitaire_env.core.rules import legal
 from solitaire_env.core.rules.building import playable
 from solitaire_env.core.rules.moves import decode, move_cards
 from solitaire_env.core.rules.state import copy, copy_cards, write_row
@@ -41,7 +42,7 @@ from solitaire_env.move_features.dig_outs import planning_rules, write_dig_outs
 from solitaire_env.move_features.family import family_rules, write_family, write_family_move
 from solitaire_env.move_features.hidden_cards import write_hidden_cards, write_hidden_move
 from solitaire_env.move_features.lookahead import Passed, look_ahead, make_passed
-from solitaire_env.move_features.moves import MoveScratch, make_move_scratch, measure, survey
+from solitaire_env.move_features.moves import MoveScratch, make_move_scratch, measure, next_action, survey
 from solitaire_env.move_features.observed import GAME, place_cards, place_seen
 from solitaire_env.move_features.positions import (
     AFTER,
@@ -269,18 +270,26 @@ def is_legal(state, b, action):
 
 
 @inner
+def _is_full(mask):
+    """Whether a mask is all ones: of a finished game, or of a caller without a mask."""
+    ones = 0
+    while ones < mask.shape[0] and mask[ones] != 0:
+        ones += 1
+    return ones == mask.shape[0]
+
+
+@inner
 def _write_moves(
     rules, state, scratch, mask, trusted, game, first, weights, games, actions, moves
 ):  # fmt: skip
     """Write the moves of the game in row ``GAME`` from index ``first``; return where they end.
 
-    ``trusted`` is 1 if the mask contains only legal actions: then the state's own mask is not needed.
+    ``trusted``: the mask contains only legal actions, so that the state's own mask is not needed.
     """
     view = survey(rules, state, GAME, scratch.near)
     k = first
-    for action in range(mask.shape[0]):
-        if mask[action] == 0:
-            continue
+    action = next_action(mask, 0)
+    while action < mask.shape[0]:
         games[k] = game
         actions[k] = action
         out = moves[k, :NUM_MOVE]
@@ -288,6 +297,7 @@ def _write_moves(
         if trusted or is_legal(state, GAME, action):
             measure(rules, state, GAME, action, view, scratch.near, weights, out)
         k += 1
+        action = next_action(mask, action + 1)
     return k
 
 
@@ -306,14 +316,11 @@ def write_move_features(
     """Write the legal moves of games and their own features, without those of positions."""
     k = 0
     for game in range(masks.shape[0]):
-        ones = 0
-        while ones < masks.shape[1] and masks[game, ones] != 0:
-            ones += 1
-        trusted = int(ones < masks.shape[1])
+        trusted = not _is_full(masks[game])
         if trusted:
             place_cards(rules, state, GAME, observations[game])
         else:
-            # A finished game, or a caller without a mask: use the state's mask.
+            # Use the state's mask.
             place_seen(rules, state, GAME, observations[game])
         k = _write_moves(
             rules, state, scratch, masks[game], trusted, game, k, weights, games, actions, moves
@@ -321,10 +328,30 @@ def write_move_features(
 
 
 @inner
-def _place_game(rules, scratch, observation, mask, game, first, weights, out):
-    """Place a game in row ``GAME``, note its shared data, and write its moves; return where they end."""
+def _check_moves(rules, state, mask):
+    """Write only the entries of the mask in row ``GAME`` that are asked for, and the status as if the game
+    were not finished: then no move is legal.
+    """
+    state.status[GAME] = PLAYING
+    action = next_action(mask, 0)
+    while action < mask.shape[0]:
+        source, target, count = decode(rules, state, GAME, action)
+        state.mask[GAME, action] = legal.is_legal(rules, state, GAME, action, source, target, count)
+        action = next_action(mask, action + 1)
+
+
+@inner
+def _place_game(rules, scratch, observation, mask, playing, game, first, weights, out):
+    """Place a game in row ``GAME``, note its shared data, and write its moves; return where they end.
+
+    The row has the whole mask only if the game is ``playing`` on from there, or ``mask`` is full.
+    """
     state, notes = scratch.state, scratch.notes
-    place_seen(rules, state, GAME, observation)
+    if playing or (mask.shape[0] and _is_full(mask)):
+        place_seen(rules, state, GAME, observation)
+    else:
+        place_cards(rules, state, GAME, observation)
+        _check_moves(rules, state, mask)
     note_unseen(rules, state, GAME, notes.unseen)
     for pile in range(rules.piles):
         note_pile(rules, state, GAME, pile, notes.piles[GAME, pile])
@@ -399,16 +426,23 @@ def _start_after(rules, state, action, here, row):
 
 
 @inner
-def _read_end(rules, plans, state, notes, reachability, out):
+def _read_end(rules, plans, state, notes, moved, plain, reachability, out):
     """Write the features of the position in row ``AFTER`` at the end of a lookahead, and the number of cards
     that went home during it.
+
+    ``plain`` and ``reachability`` are the features of the position at its beginning: those of the end too,
+    if no card was ``moved``.
     """
-    own = NUM_PLAIN + reachability
-    for pile in range(rules.piles):
-        note_pile(rules, state, AFTER, pile, notes.piles[AFTER, pile])
-    write_plain(rules, plans, state, AFTER, 0, notes, out[:NUM_PLAIN])
-    if reachability:
-        write_reachability(plans, state, AFTER, TRIAL, notes.unseen, notes.hand, out[NUM_PLAIN:own])
+    own = NUM_PLAIN + reachability.shape[0]
+    if moved:
+        for pile in range(rules.piles):
+            note_pile(rules, state, AFTER, pile, notes.piles[AFTER, pile])
+        write_plain(rules, plans, state, AFTER, 0, notes, out[:NUM_PLAIN])
+        if reachability.shape[0]:
+            write_reachability(plans, state, AFTER, TRIAL, notes.unseen, notes.hand, out[NUM_PLAIN:own])
+    else:
+        write_row(plain, out[:NUM_PLAIN])
+        write_row(reachability, out[NUM_PLAIN:own])
     out[own + LOOKAHEAD.home] = (state.home[AFTER] - state.home[GAME]) / 13
 
 
@@ -417,7 +451,8 @@ def _write_position(rules, plans, state, b, drawn, notes, size, out):
     """Write the plain features of a position, its dig-outs up to column ``size``, and its reachability."""
     write_plain(rules, plans, state, b, drawn, notes, out[:NUM_PLAIN])
     write_dig_outs(plans, state, PLAN, TRIAL, BEST, out[NUM_PLAIN:size])
-    if size < out.shape[0]:
+    # A draw changes nothing that it depends on: it is copied from the position before.
+    if size < out.shape[0] and not drawn:
         write_reachability(plans, state, b, TRIAL, notes.unseen, notes.hand, out[size:])
 
 
@@ -442,7 +477,7 @@ def write_features(
     for game in range(observations.shape[0]):
         first = k
         k = _place_game(
-            rules, scratch, observations[game], masks[game], game, first, groups.weights, out
+            rules, scratch, observations[game], masks[game], limit > 0, game, first, groups.weights, out
         )  # fmt: skip
         here = out.positions[game, :]
         passed.number[0] = 0
@@ -467,11 +502,15 @@ def write_features(
             if limit and not drawn:  # a draw has the lookahead of the position itself
                 if action < 0:
                     copy(rules, state, GAME, AFTER)
+                home = state.home[AFTER]
                 end, made = look_ahead(
                     rules, state, events, AFTER, move, groups.weights, limit, scratch.moves, passed
                 )
                 if end == move:
-                    _read_end(rules, plans, state, notes, groups.relaxed_reachability, row[ahead:])
+                    moved = made > 0 or state.home[AFTER] > home
+                    _read_end(
+                        rules, plans, state, notes, moved, row[:NUM_PLAIN], row[size:ahead], row[ahead:]
+                    )
                 else:
                     _, known = _place_of(end, first, game, out)
                     write_row(known[ahead:of_family], row[ahead:of_family])

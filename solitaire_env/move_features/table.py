@@ -7,9 +7,9 @@ import numpy.typing as npt
 
 from solitaire_env.core import Batch, Rules, State, run_parts, split_evenly
 from solitaire_env.core.layout import ANY_GROUP, PLAYING
-from solitaire_env.core.native import Float32, Float64, Int8, kernel
+from solitaire_env.core.native import Bound, Float32, Float64, Int8, kernel
 from solitaire_env.move_features.columns import MOVE, NUM_MOVE
-from solitaire_env.move_features.moves import measure, survey
+from solitaire_env.move_features.moves import measure, next_action, survey
 from solitaire_env.move_features.reader import NO_WEIGHTS, MoveReader
 from solitaire_env.util.lazy import cached_property
 
@@ -58,16 +58,21 @@ class MoveTable:
         """The current features, float32 ``[size, actions, NUM_MOVE]``: a view that the next call
         overwrites. The rows of illegal actions are 0, those of finished games too.
         """
-
-        def read_part(part: slice) -> None:
-            batch = self.batch
-            _write(
-                batch.rules, batch.state, self._near, NO_WEIGHTS, part.start, part.stop, self._written,
-                self._table,
-            )  # fmt: skip
-
-        run_parts(read_part, list(split_evenly(self.batch.size, SMALLEST_PART)))
+        run_parts(Bound.__call__, self._writers)
         return self._table
+
+    @cached_property
+    def _writers(self) -> list[Bound]:
+        """The kernel, bound to each part of the games."""
+        arrays = self._near, NO_WEIGHTS, self._written, self._table
+        return [
+            _write.bind(self.batch.rules, self.batch.state, *arrays, part.start, part.stop)
+            for part in split_evenly(self.batch.size, SMALLEST_PART)
+        ]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy binds the kernel to its own arrays."""
+        return {name: value for name, value in self.__dict__.items() if name != "_writers"}
 
     def read_ended(self, observations: Array, games: npt.NDArray[np.int64]) -> Array:
         """The features at some observations ``[n, entries]`` of games that have ended since, float32
@@ -122,20 +127,25 @@ def _write(
     state: State,
     near: Annotated[Float64, "batch rules.piles"],
     weights: Annotated[Float64, "own_features"],
-    first: int,
-    last: int,
     written: Annotated[Int8, "batch rules.actions"],
     table: Annotated[Float32, "batch rules.actions own_features"],
+    first: int,
+    last: int,
 ) -> None:
     """Write the games from row ``first`` up to ``last``; only clear rows that were written before."""
     for b in range(first, last):
-        playing = state.status[b] == PLAYING
+        mask, before = state.mask[b], written[b]
+        action = next_action(before, 0)
+        while action < rules.actions:
+            out = table[b, action]
+            out[:] = 0.0
+            before[action] = 0
+            action = next_action(before, action + 1)
+        if state.status[b] != PLAYING:
+            continue
         view = survey(rules, state, b, near[b])
-        for action in range(rules.actions):
-            legal = playing and state.mask[b, action] != 0
-            if legal or written[b, action] != 0:
-                out = table[b, action]
-                out[:] = 0.0
-                written[b, action] = legal
-                if legal:
-                    measure(rules, state, b, action, view, near[b], weights, out)
+        action = next_action(mask, 0)
+        while action < rules.actions:
+            measure(rules, state, b, action, view, near[b], weights, table[b, action])
+            before[action] = 1
+            action = next_action(mask, action + 1)

@@ -10,8 +10,11 @@ import pytest
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.cards import DOWN
 from solitaire_env.core.layout import PLAYING
+from solitaire_env.core.native import widened
+from solitaire_env.core.rules.foundations import cards_home_after
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.move_features.columns import FAMILY, MOVE, MOVE_NAMES, NUM_FAMILY, NUM_MOVE
+from solitaire_env.move_features.moves import BLOCK, cards_after_next, next_action
 from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.notation import action_text, parse_action, parse_position
 from solitaire_env.variants import Variant, get_variant
@@ -238,3 +241,28 @@ def test_other_observations_raise_an_error(refuses: Refuses) -> None:
 def test_a_lookahead_requires_building_in_suit(refuses: Refuses) -> None:
     spec = GameSpec(get_variant("eights-down").with_rules(build="alternate color"))
     refuses(lambda: MoveReader(spec, rollout_lookahead=3), "rollout_lookahead is 3", "'alternate color'")
+
+
+# ---------------------------------------------------------------------------- what moves are read from
+
+
+def test_next_action_finds_the_entries_of_a_mask() -> None:
+    random = np.random.default_rng(0)
+    for size in (1, BLOCK - 1, BLOCK, 5 * BLOCK + 3):
+        for share in (0, 0.02, 0.3, 1):
+            mask = (random.random(size) < share).astype(np.int8)
+            found = []
+            action = next_action(mask, 0)
+            while action < size:
+                found.append(action)
+                action = next_action(mask, action + 1)
+            assert found == np.flatnonzero(mask).tolist()
+
+
+@pytest.mark.parametrize("name", ALL_GAMES)
+def test_the_cards_after_the_next_ones_go_home_after_one_more_of_each(name: str) -> None:
+    batch = played(ALL_GAMES[name], 40, size=4)
+    state = widened(batch.state)
+    for row in range(batch.size):
+        expected = cards_home_after(batch.rules, state, row, 1)
+        assert cards_after_next(batch.rules, state, row) == expected

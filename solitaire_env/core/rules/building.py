@@ -67,6 +67,13 @@ def next_lower(rules, cards):
 
 
 @inner
+def next_higher(rules, cards):
+    """The next higher cards of the same suits, both as bits; an Ace above a King if ranks wrap."""
+    higher = (cards << 4) & ((1 << 4 * (rules.ranks + 1)) - 1)
+    return higher | (cards >> 4 * rules.ranks & 15) << 4 if rules.wraps else higher
+
+
+@inner
 def follows(rules, card, onto):
     """Whether a card is the next lower one of another's suit; neither may be face down or EMPTY."""
     if card + 4 == onto:

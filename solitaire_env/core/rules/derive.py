@@ -69,6 +69,8 @@ def derive_cards(rules, state, b):
     capacity = carry_limit(rules, state, b, 0)
     for source in range(rules.sources):
         update_source(rules, state, b, source, capacity)
+    for place in range(rules.sources, rules.places):
+        update_given(rules, state, b, place)
     update_next_home(rules, state, b)
 
 
@@ -79,8 +81,6 @@ def derive(rules, state, b):
     state.mask[b, :] = 0
     for source in range(rules.sources):
         mask_source(rules, state, b, source)
-    for place in range(rules.sources, rules.places):
-        update_given(rules, state, b, place)
     for place in range(rules.places):
         mask_moves_from(rules, state, b, place)
     mask_full_piles(rules, state, b)

@@ -8,7 +8,7 @@ from solitaire_env.core.native import Int64, inner, kernel
 from solitaire_env.core.rules.building import base_rank, color, fits, is_in, playable, wrapped
 from solitaire_env.core.rules.state import State
 
-_OF_SUIT: Final = 0x11111111111111
+CARDS_OF_SUIT: Final = 0x11111111111111
 """The cards of the first suit, as bits."""
 
 
@@ -96,7 +96,7 @@ def update_next_of_suit(rules, state, b, suit):
     if rules.alternate_home:  # the foundations of other suits take these cards too
         update_next_home(rules, state, b)
     else:
-        others = state.next_home[b] & ~(_OF_SUIT << suit)
+        others = state.next_home[b] & ~(CARDS_OF_SUIT << suit)
         state.next_home[b] = others | _suit_home_after(rules, state, b, suit, 0)
 
 
