@@ -1,4 +1,4 @@
-"""Gymnasium ids of variants. The published games are registered when the package is imported."""
+"""Gymnasium ids of variants. Those of the package are registered when it is imported."""
 
 import sys
 from functools import lru_cache
@@ -11,7 +11,7 @@ from solitaire_env.core.variant import Build, Moves, Spaces, Variant, variant_fr
 from solitaire_env.util.arguments import check_kind
 from solitaire_env.util.lazy import VARIANTS_KEPT
 from solitaire_env.util.messages import one_line, one_of_many, shown
-from solitaire_env.variants import VARIANTS, add_variant, get_variant, known_variants
+from solitaire_env.variants import TINY_KLONDIKE, VARIANTS, add_variant, get_variant, known_variants
 
 NAMESPACE: Final = "Solitaire"
 
@@ -149,8 +149,8 @@ def register_variant(variant: Variant) -> str:
 
 
 def register_all() -> None:
-    """Register the published games, and the environment of all of them."""
-    for variant in VARIANTS:
+    """Register the published games, the environment of all of them, and Tiny Klondike."""
+    for variant in (*VARIANTS, TINY_KLONDIKE):
         register_variant(variant)
     if FAMILY_ID not in gym.registry:
         gym.register(

@@ -10,7 +10,7 @@ from solitaire_env.core.batch import Batch
 from solitaire_env.core.deals import Deal
 from solitaire_env.core.library import MODE
 from solitaire_env.core.spec import GameSpec
-from solitaire_env.variants import VARIANTS, Build, Moves, Spaces, Variant, get_variant
+from solitaire_env.variants import TINY_KLONDIKE, VARIANTS, Build, Moves, Spaces, Variant, get_variant
 
 COMPILED = MODE != "python"
 """Whether kernels are compiled; interpreted they take a hundred times as long, so the tests play less."""
@@ -153,7 +153,10 @@ ODD = {
 }
 """Extreme variants."""
 
-ALL_GAMES = {**(PUBLISHED if COMPILED else ONE_PER_RULE), **OPTIONS, **SHORT, **FURTHER, **ODD}
+TINY = {TINY_KLONDIKE.name: TINY_KLONDIKE}
+"""The registered game that is not published."""
+
+ALL_GAMES = {**(PUBLISHED if COMPILED else ONE_PER_RULE), **OPTIONS, **SHORT, **FURTHER, **ODD, **TINY}
 """All of these, by name; without most published games if kernels are interpreted."""
 
 
@@ -162,7 +165,7 @@ def _is_sampled(name: str) -> bool:
     build, spaces and moves together.
     """
     if name not in SHORT:
-        return name in ONE_PER_RULE or name in FURTHER or name in ODD
+        return name in ONE_PER_RULE | FURTHER | ODD | TINY
     shape, *rules = name.split(", ")
     build, spaces, moves = (kinds.index(rule) for kinds, rule in zip(MIXES, rules, strict=True))
     return int(shape[-1]) % 3 == (build + spaces) % 3 and moves == (build + 2 * spaces) % 3

@@ -15,8 +15,9 @@ import solitaire_env
 from solitaire_env import variants
 from solitaire_env.core.variant import rules_to_dict
 from solitaire_env.env import SolitaireEnv
+from solitaire_env.family import SPLITS, read_games
 from solitaire_env.registration import env_id, env_variant, register_variant
-from solitaire_env.variants import VARIANTS, Variant, get_variant
+from solitaire_env.variants import TINY_KLONDIKE, VARIANTS, Variant, get_variant, grouped
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.conftest import Refuses
 
@@ -198,3 +199,11 @@ def test_modules_without_their_libraries_say_what_to_install() -> None:
         )
     assert "stable_baselines3" in lacking["solitaire_env.sb3"] and "[train]" in lacking["solitaire_env.sb3"]
     assert "[render]" in lacking["solitaire_env.render.picture"]
+
+
+def test_tiny_klondike_is_registered_and_not_published() -> None:
+    env = gym.make("solitaire_env:Solitaire/TinyKlondike-v0")
+    assert env.unwrapped.variant == get_variant("Tiny Klondike") == TINY_KLONDIKE  # type: ignore[attr-defined]
+    assert TINY_KLONDIKE in variants.known_variants()
+    for listed in (VARIANTS, *grouped().values(), *map(read_games, SPLITS)):
+        assert TINY_KLONDIKE not in listed

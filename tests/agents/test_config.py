@@ -27,13 +27,13 @@ def written(tmp_path: Path, text: str | bytes) -> Path:
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
 def test_every_configuration_file_loads(path: Path, tmp_path: Path) -> None:
     config = load_config(path)
-    assert path.stem in ("default", config.name)
+    assert path.stem in ("default", "tiny", config.name)
     assert load_config(written(tmp_path, dump_config(config))) == config
 
 
 def test_each_trained_game_has_a_configuration_file() -> None:
     names = {load_config(path).name for path in CONFIGS}
-    assert names == {*THE_FIVE, "freecell", "klondike", "klondike-draw-3", "family"}
+    assert names == {*THE_FIVE, "freecell", "klondike", "klondike-draw-3", "family", "tiny-klondike"}
 
 
 def test_values_are_converted(tmp_path: Path) -> None:

@@ -514,3 +514,11 @@ def test_only_the_value_learns_during_warmup(tmp_path: Path) -> None:
     changed = {name for name, weights in begun.items() if not th.equal(weights, tensors[f"policy/{name}"])}
     value = {"value_net.weight", "value_net.bias"} | {name for name in begun if ".to_value." in name}
     assert changed == value
+
+
+@pytest.mark.slow
+def test_an_untuned_training_solves_tiny_klondike(tmp_path: Path) -> None:
+    outcome = command(ROOT / "configs" / "tiny.yaml", "--runs", tmp_path, "--eval-deals", "0:200", "--quiet")
+    assert outcome.status == 0, outcome.err
+    games = read_results(tmp_path / "tiny-klondike-1" / "evaluation" / "tiny-klondike-1.jsonl")
+    assert sum(game.won for game in games) >= 190
