@@ -313,8 +313,8 @@ TINY_KLONDIKE: Final = Variant(
     "tiny-klondike", "Tiny Klondike", decks=1, ranks=6, tableau=(1, 2, 3, 4), face_down=(0, 1, 2, 3),
     **{**_AS_KLONDIKE, "spaces": "any"},
 )  # fmt: skip
-"""Klondike with 24 cards, for first trainings and lessons. It is registered, but not published: lists of games
-and the benchmark do not have it."""
+"""Klondike with 24 cards, for first trainings and lessons. It is registered, but not published: the lists of
+games and the benchmark do not have it."""
 
 GROUPS: Final[dict[str, Callable[[Variant], bool]]] = {
     "klondike": lambda v: v.worrying_back or (v.decks == 1 and v.hides_cards),

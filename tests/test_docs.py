@@ -68,7 +68,7 @@ NOT_RUN = {
     r"^(make|pip install) ": "installs packages",
     r"^python -m solitaire_env serve": "runs until Ctrl-C",
     r"agents\.train ": "takes minutes: tests/agents/test_next_commands.py trains",
-    r" runs/busy-aces-1\b": "needs such a training",
+    r" runs/(busy-aces|tiny-klondike)-1\b": "needs such a training",
     r"agents\.evaluate .*--deals 0:1000$": "takes a minute",
     r"agents dataset ": "takes minutes, and needs Minari",
 }
