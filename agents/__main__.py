@@ -12,6 +12,7 @@ COMMANDS: Final = {
     "fit-linear": ("agents.commands.fit_linear", "fit the weights of the linear policy"),
     "imitate": ("agents.commands.imitate", "train a policy from transcripts"),
     "leaderboard": ("agents.commands.leaderboard", "store results, replay them, write their tables"),
+    "levels": ("agents.commands.levels", "decide which deals are easy, medium and hard"),
     "plot": ("agents.commands.plot", "plot learning curves"),
     "ship": ("agents.commands.ship", "make a run the shipped policy of its game"),
     "solve": ("agents.solve", "solve deals whose stock is known"),

@@ -109,7 +109,7 @@ class TrainConfig:
     total_steps: Annotated[int, Field(gt=0)] | None = None
     """Total number of steps of all games, or null for no limit."""
     deals: str | None = None
-    """Deals to train on: a split ("train-1k", "train-100k", "train-winnable"), FIRST:END, or several numbers
+    """Deals to train on: a split ("train-1k", "train-winnable", "train-easy"), FIRST:END, or several numbers
     and ranges with commas, in a file also as a list; null: all that are not reserved for evaluation."""
     num_envs: Annotated[int, Field(ge=1, le=2**20)] = 512
     """Number of games in parallel."""

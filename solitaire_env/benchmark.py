@@ -25,11 +25,11 @@ from solitaire_env.core.layout import Information
 from solitaire_env.core.variant import Variant
 from solitaire_env.evaluation import Game, game_rules, summarize
 from solitaire_env.registration import env_variant, resolve_variant
+from solitaire_env.splits import BY_GAME as BY_GAME
 from solitaire_env.splits import FINITE as FINITE
 from solitaire_env.splits import SPLITS as SPLITS
-from solitaire_env.splits import WINNABLE as WINNABLE
+from solitaire_env.splits import games_of_split as games_of_split
 from solitaire_env.splits import split_deals as split_deals
-from solitaire_env.splits import winnable_games as winnable_games
 from solitaire_env.util.arguments import check_choice
 from solitaire_env.util.files import read_json
 from solitaire_env.util.messages import shown
@@ -167,7 +167,7 @@ def split_of(games: Sequence[Game]) -> str | None:
     if not games or games[0].rules != game_rules(env_variant(games[0].env)):
         return None
     deals = [game.deal for game in games]
-    named = (name for name in FINITE if name not in WINNABLE and [*SPLITS[name].deals] == deals)
+    named = (name for name in FINITE if name not in BY_GAME and [*SPLITS[name].deals] == deals)
     return next(named, None)
 
 

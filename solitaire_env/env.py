@@ -11,7 +11,7 @@ from typing_extensions import Unpack
 
 from solitaire_env import notation
 from solitaire_env.arguments import GameArguments, MaskDtype, check_arguments
-from solitaire_env.core.batch import Batch, Group, IllegalActionError, Start
+from solitaire_env.core.batch import Batch, Draw, Group, IllegalActionError, Start
 from solitaire_env.core.deals import Deal, check_deal
 from solitaire_env.core.layout import action_number
 from solitaire_env.core.observations import cards_high
@@ -21,12 +21,13 @@ from solitaire_env.core.variant import Variant
 from solitaire_env.family import Games
 from solitaire_env.registration import resolve_variant
 from solitaire_env.render import RENDER_FPS, RENDER_MODES, LastMove, last_move, render, render_png
+from solitaire_env.splits import chosen_deals
 from solitaire_env.util.arguments import check_count
 from solitaire_env.util.messages import shown
 
 _ROW_0 = np.zeros(1, dtype=np.int64)
 
-_STARTS = ("deal", "position", "state")
+_STARTS = ("deal", "deals", "position", "state")
 """Reset options that cannot be combined."""
 
 
@@ -54,8 +55,10 @@ def check_options(batch: Batch, options: dict[str, Any] | None, *more: str) -> d
     return options
 
 
-def read_start(batch: Batch, options: dict[str, Any]) -> tuple[int | None, Start | None]:
-    """From reset's checked options, the index of a game's variant, None for any, and its start."""
+def read_start(batch: Batch, options: dict[str, Any]) -> tuple[int | None, Start | Draw | None]:
+    """From reset's checked options, the index of a game's variant, None for any, and its start, or the deals
+    that it is drawn from.
+    """
     variants = [group.variant for group in batch.groups]
     number = None if batch.layout else 0
     if "variant" in options:
@@ -64,7 +67,7 @@ def read_start(batch: Batch, options: dict[str, Any]) -> tuple[int | None, Start
             other = " with other rules" if variant.name in {v.name for v in variants} else ""
             raise ValueError(f"reset option 'variant' is {variant.name!r}{other}, allowed: {batch.names}")
         number = variants.index(variant)
-    start: Start | None = None
+    start: Start | Draw | None = None
     found = number
     if "state" in options:
         start = options["state"]
@@ -76,6 +79,8 @@ def read_start(batch: Batch, options: dict[str, Any]) -> tuple[int | None, Start
         found = batch.check_position(start)
     elif "deal" in options:
         start = check_deal(variants[number or 0], options["deal"])
+    elif "deals" in options:
+        start = chosen_deals(options["deals"], variants if number is None else [variants[number]])
     if number is not None and found is not None and number != found:
         raise ValueError(
             f"reset option 'variant' is {variants[number].name!r}, allowed with this start: "
@@ -262,8 +267,9 @@ class SolitaireEnv(BatchRow, gym.Env[npt.NDArray[Any], np.int64]):
 
     ## Starting State
     ``reset(seed=s)`` picks a deal; ``reset(options={"deal": 7})`` deals number 7 and ``"ms:11982"`` or
-    ``"pysol:24"`` another program's deal; ``reset(options={"position": text})`` starts from position text,
-    ``reset(options={"state": state})`` from a state of :meth:`get_state`, random state included.
+    ``"pysol:24"`` another program's deal; ``reset(options={"deals": "train-easy"})`` picks one of the deals
+    that it names, as the argument ``deals`` does; ``reset(options={"position": text})`` starts from position
+    text, ``reset(options={"state": state})`` from a state of :meth:`get_state`, random state included.
     Deal numbers below 2**20 are reserved for evaluation and are picked at random only from a split that the
     argument ``deals`` names. ``info["deal"]`` is the deal number, int64, and -1 for a game that did not start
     from one; :attr:`deal` names other deals too.

@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -38,6 +38,7 @@ class Split(NamedTuple):
 
 
 _FIRST_1K: Final = range(RESERVED_DEALS, RESERVED_DEALS + 1_000)
+_FIRST_20K: Final = range(RESERVED_DEALS, RESERVED_DEALS + 20_000)
 
 SPLITS: Final = {
     "train": Split(range(RESERVED_DEALS, MAX_DEAL + 1), "training: what a reset without a deal picks from"),
@@ -50,16 +51,28 @@ SPLITS: Final = {
     "test": Split(FINAL_TEST, "once, at the end"),
     "llm-100": Split(range(100), "language models: calls and tokens are reported"),
     "winnable": Split(STANDARD, "the deals of dev that were won by a stored line: every one can be won"),
+    "train-easy": Split(_FIRST_20K, "training on deals that the policy greedy wins"),
+    "train-medium": Split(_FIRST_20K, "training on deals that the shipped network wins, and greedy does not"),
+    "train-hard": Split(_FIRST_20K, "training on deals of train-winnable that neither of them wins"),
+    "dev-easy": Split(STANDARD, "the deals of dev that greedy wins"),
+    "dev-medium": Split(STANDARD, "the deals of dev that the shipped network wins, and greedy does not"),
+    "dev-hard": Split(STANDARD, "the deals of winnable that neither of them wins"),
 }
-"""The splits by name. Those of :data:`WINNABLE` are subsets of their ranges, others for each game."""
+"""The splits by name. Those of :data:`BY_GAME` are subsets of their ranges, others for each game."""
 
 WINNABLE: Final = ("winnable", "train-winnable")
 """The splits of deals that can be won."""
+LEVELS: Final = ("easy", "medium", "hard")
+"""The levels of deals that can be won, by who wins them: ``python -m agents levels`` decides."""
+BY_GAME: Final = (*WINNABLE, *(f"{part}-{level}" for part in ("train", "dev") for level in LEVELS))
+"""The splits that are other deals for each game."""
 FINITE: Final = tuple(name for name, split in SPLITS.items() if len(split.deals) <= MAX_DEALS)
 """The splits that can be played in full."""
 DATA: Final = Path(__file__).with_name("splits.json")
 """The deals of :data:`WINNABLE`. In a clone of the repository, ``python -m agents leaderboard write`` makes
 it from stored results."""
+LEVELS_DATA: Final = DATA.with_name("levels.json")
+"""The deals of the levels, which ``python -m agents levels`` makes."""
 
 Chosen = str | Sequence[int] | npt.NDArray[np.integer[Any]] | None
 """The deals that an environment draws from: the name of a split, a text, numbers, or None for ``train``."""
@@ -67,42 +80,46 @@ Chosen = str | Sequence[int] | npt.NDArray[np.integer[Any]] | None
 
 @cache
 def _data() -> dict[str, dict[str, str]]:
-    return read_json(DATA)
+    return {**read_json(DATA), **read_json(LEVELS_DATA)}
 
 
-def winnable_games(split: str = "winnable") -> list[str]:
-    """The names of the games with a split of deals that can be won."""
-    return sorted(_data()[check_choice("split", split, WINNABLE)])
+def games_of_split(split: str) -> list[str]:
+    """The names of the games that have one of the splits :data:`BY_GAME`."""
+    return sorted(_data()[check_choice("split", split, BY_GAME)])
 
 
 def split_deals(split: str, game: str | Variant) -> Sequence[int]:
-    """The deals of a split, in order; those of ``winnable`` and ``train-winnable`` are other sets for each
-    game.
+    """The deals of a split, in order; those of :data:`BY_GAME` are other sets for each game.
 
     Raises
     ------
     ValueError
-        If there is no such split, it is the endless ``train``, or no deal of the game is known to be
-        winnable by its rules.
+        If there is no such split, it is the endless ``train``, or the game has none by its rules.
     """
     deals = SPLITS[check_choice("split", split, SPLITS)].deals
     if len(deals) > MAX_DEALS:
         raise ValueError(f"split {split!r} has too many deals to list, allowed: {', '.join(FINITE)}")
-    if split not in WINNABLE:
+    if split not in BY_GAME:
         return deals
     variant = resolve_variant(game)
     if variant.name not in _data()[split]:
         raise ValueError(
-            f"game {shown(variant.name)} has no split {split!r}, allowed: {', '.join(winnable_games(split))}"
+            f"game {shown(variant.name)} has no split {split!r}, allowed: {', '.join(games_of_split(split))}"
         )
     published = get_variant(variant.name)
     if variant.with_rules(moves=published.moves) != published:
         raise ValueError(
             f"split {split!r} is of {variant.name} by its published rules, allowed with house rules: "
-            f"{', '.join(name for name in FINITE if name not in WINNABLE)}"
+            f"{', '.join(name for name in FINITE if name not in BY_GAME)}"
         )
     packed = np.frombuffer(base64.b64decode(_data()[split][variant.name]), dtype=np.uint8)
-    return [deals[place] for place in np.flatnonzero(np.unpackbits(packed)[: len(deals)]).tolist()]
+    return [deals[place] for place in np.flatnonzero(np.unpackbits(packed)).tolist()]
+
+
+def pack_deals(deals: range, chosen: Container[int | str]) -> str:
+    """The text from which :func:`split_deals` reads those of some deals that are chosen."""
+    bits = np.packbits([deal in chosen for deal in deals])
+    return base64.b64encode(bits.tobytes()).decode()
 
 
 def parse_deals(text: str) -> list[Deal]:
@@ -147,10 +164,10 @@ def chosen_deals(deals: Chosen, games: Sequence[Variant]) -> npt.NDArray[np.int6
     if deals is None or (isinstance(deals, str) and deals == "train"):
         return ANY_DEAL
     if isinstance(deals, str) and deals in SPLITS:
-        if deals in WINNABLE and len(games) > 1:
+        if deals in BY_GAME and len(games) > 1:
             raise ValueError(
                 f"deals is {deals!r}, another set for each game, allowed with several games: "
-                f"{', '.join(name for name in SPLITS if name not in WINNABLE)}, or numbers"
+                f"{', '.join(name for name in SPLITS if name not in BY_GAME)}, or numbers"
             )
         return _numbers(split_deals(deals, games[0])).astype(np.int64)
     return _check_numbers(_numbers(deals))

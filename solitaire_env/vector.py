@@ -11,7 +11,7 @@ from gymnasium.vector.utils import batch_space
 from typing_extensions import Unpack
 
 from solitaire_env.arguments import GameArguments, MaskDtype, check_arguments
-from solitaire_env.core.batch import Batch, Start
+from solitaire_env.core.batch import Batch, Draw, Start
 from solitaire_env.core.deals import Deal
 from solitaire_env.core.layout import PLAY
 from solitaire_env.core.spec import GameSpec
@@ -76,9 +76,9 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
     With SameStep they are those of the next game where a game has ended: its own are in ``final_info``, and
     its last observation is in ``final_obs``. Both keys are present only in steps in which a game ends.
 
-    ``reset(options=...)`` takes ``deal``, ``position`` or ``state``: one for all games, or one for each of
-    the ``num_envs`` games. With ``reset_mask`` (a bool array ``[num_envs]`` with a True), only the marked
-    games are reset, and the values for others are ignored.
+    ``reset(options=...)`` takes ``deal``, ``deals``, ``position`` or ``state``: one for all games, or one for
+    each of the ``num_envs`` games (``deals``: a list of texts). With ``reset_mask`` (a bool array
+    ``[num_envs]`` with a True), only the marked games are reset, and the values for others are ignored.
 
     Examples
     --------
@@ -350,7 +350,7 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
 
     def _read_starts(
         self, rows: npt.NDArray[np.int64], options: dict[str, Any]
-    ) -> tuple[list[Start | None], list[int | None]]:
+    ) -> tuple[list[Start | Draw | None], list[int | None]]:
         """The starts of some rows, and the indices of their variants; all are read before a game changes."""
         several = {name for name, value in options.items() if self._is_for_each(name, value)}
         if not several:
@@ -367,8 +367,11 @@ class SolitaireVectorEnv(VectorEnv[Array, Array, Array]):
         kinds = (list, tuple, np.ndarray, range) if name == "deal" else (list, tuple)
         if not isinstance(value, kinds) or getattr(value, "ndim", 1) == 0:
             return False
+        if name == "deals" and not all(isinstance(one, str) for one in value):
+            return False  # numbers, of which every game draws one
         if len(value) != self.num_envs:
             raise ValueError(
-                f"{len(value)} {name}s were given, allowed: one, or one for each of the {self.num_envs} games"
+                f"{len(value)} {name.rstrip('s')}s were given, allowed: one, or one for each of the "
+                f"{self.num_envs} games"
             )
         return True

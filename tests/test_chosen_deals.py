@@ -15,7 +15,16 @@ from gymnasium.vector import AutoresetMode
 from solitaire_env.core.deals import MAX_DEAL, RESERVED_DEALS
 from solitaire_env.env import SolitaireEnv
 from solitaire_env.sb3 import SolitaireVecEnv
-from solitaire_env.splits import FINITE, MAX_CHOSEN, WINNABLE, chosen_deals, parse_deals, split_deals
+from solitaire_env.splits import (
+    BY_GAME,
+    FINITE,
+    LEVELS,
+    MAX_CHOSEN,
+    chosen_deals,
+    games_of_split,
+    parse_deals,
+    split_deals,
+)
 from solitaire_env.variants import get_variant
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.conftest import Refuses
@@ -109,11 +118,26 @@ def test_other_deals_are_refused(deals: Any, words: tuple[str, ...], refuses: Re
         refuses(lambda make=make: make("busy-aces", deals=deals), *words)
 
 
-@pytest.mark.parametrize("split", WINNABLE)
-def test_winnable_deals_are_those_of_published_rules(split: str, refuses: Refuses) -> None:
-    assert len(SolitaireEnv("busy-aces", deals=split, moves="supermove").batch.chosen) > 900
+@pytest.mark.parametrize("split", BY_GAME)
+def test_deals_that_differ_by_game_are_those_of_published_rules(split: str, refuses: Refuses) -> None:
+    deals = split_deals(split, "busy-aces")
+    assert [*SolitaireEnv("busy-aces", deals=split, moves="supermove").batch.chosen] == deals != []
     refuses(lambda: SolitaireEnv("busy-aces", deals=split, spaces="kings"), split, "published rules", "dev")
-    refuses(lambda: SolitaireEnv("yukon", deals=split), f"'yukon' has no split '{split}'", "klondike")
+    refuses(lambda: SolitaireEnv("streets", deals=split), f"'streets' has no split '{split}'", "busy-aces")
+
+
+@pytest.mark.parametrize(("part", "winnable"), [("train", "train-winnable"), ("dev", "winnable")])
+def test_a_deal_has_one_level_and_those_that_can_be_won_have_one(part: str, winnable: str) -> None:
+    for game in games_of_split(f"{part}-easy"):
+        levels = [
+            {*split_deals(f"{part}-{level}", game)}
+            for level in LEVELS
+            if game in games_of_split(f"{part}-{level}")
+        ]
+        all_levels = set().union(*levels)
+        assert len(all_levels) == sum(map(len, levels)), game
+        if game in games_of_split(winnable):
+            assert {*split_deals(winnable, game)} <= all_levels, game
 
 
 def test_deals_pass_through_gymnasium() -> None:
@@ -149,6 +173,64 @@ def test_rows_draw_like_single_environments(mode: AutoresetMode) -> None:
     expected = singles(6, 20, seed=11)
     assert envs.reset(seed=11)[1]["deal"].tolist() == expected[0]
     assert [next_deals(envs) for _ in range(20)] == expected[1:]
+
+
+# ---------------------------------------------------------------------------------- the reset option
+
+
+def test_a_reset_draws_from_the_deals_that_it_names() -> None:
+    """The next one draws from those of the environment again."""
+    env = SolitaireEnv("busy-aces", deals=[FIRST + 5])
+    for deals in ("train-easy", "dev-medium", range(2_000_000, 2_000_003), "3000000", None, [FIRST]):
+        chosen = chosen_deals(deals, [env.variant])
+        for _ in range(5):
+            deal = env.reset(options={"deals": deals})[1]["deal"]
+            assert deal in chosen if len(chosen) else deal >= FIRST
+        assert env.reset()[1]["deal"] == FIRST + 5
+
+
+def test_a_reset_draws_the_same_from_its_deals_as_from_those_of_the_environment() -> None:
+    named = SolitaireEnv("busy-aces", deals="train-easy").reset(seed=3)[1]["deal"]
+    assert SolitaireEnv("busy-aces").reset(seed=3, options={"deals": "train-easy"})[1]["deal"] == named
+    envs = SolitaireVectorEnv("busy-aces", 8)
+    drawn = envs.reset(seed=3, options={"deals": "train-easy"})[1]["deal"].tolist()
+    assert drawn == SolitaireVectorEnv("busy-aces", 8, deals="train-easy").reset(seed=3)[1]["deal"].tolist()
+    sb3 = SolitaireVecEnv("busy-aces", 8)
+    sb3.seed(3)
+    sb3.set_options({"deals": "train-easy"})
+    sb3.reset()
+    assert drawn == [info["deal"] for info in sb3.reset_infos]
+
+
+def test_rows_of_a_reset_draw_from_numbers_together_or_from_a_text_each() -> None:
+    envs = SolitaireVectorEnv("busy-aces", 3)
+    for deals in ([FIRST, FIRST + 1], np.array([FIRST, FIRST + 1]), [FIRST, FIRST + 1, FIRST + 2]):
+        assert {*envs.reset(options={"deals": deals})[1]["deal"].tolist()} <= {FIRST, FIRST + 1, FIRST + 2}
+    drawn = envs.reset(options={"deals": ["train-easy", "dev-hard", "2000000"]})[1]["deal"].tolist()
+    assert drawn[0] in split_deals("train-easy", "busy-aces")
+    assert drawn[1] in split_deals("dev-hard", "busy-aces") and drawn[2] == 2_000_000
+
+
+def test_a_family_draws_from_the_deals_of_the_game_that_a_reset_names(refuses: Refuses) -> None:
+    env = SolitaireEnv(["klondike", "freecell"])
+    info = env.reset(options={"variant": "klondike", "deals": "train-easy"})[1]
+    assert info["variant"] == "klondike" and info["deal"] in split_deals("train-easy", "klondike")
+    assert env.reset(options={"deals": FEW})[1]["deal"] in FEW
+    refuses(lambda: env.reset(options={"deals": "train-easy"}), "another set for each game")
+
+
+def test_other_deals_of_a_reset_are_refused(refuses: Refuses) -> None:
+    env = SolitaireEnv("busy-aces")
+    env.reset(seed=0)
+    before = env.get_state()
+    refuses(lambda: env.reset(options={"deals": range(1000)}), "deal 0 is reserved", "deals='dev'")
+    refuses(lambda: env.reset(options={"deals": "easy"}), "'easy'", "train-easy", "dev-easy")
+    refuses(lambda: env.reset(options={"deals": "dev", "deal": 7}), "'deal' and 'deals' cannot be combined")
+    refuses(
+        lambda: SolitaireVectorEnv("busy-aces", 3).reset(options={"deals": ["dev", "dev"]}),
+        "2 deals were given",
+    )
+    assert env.get_state() == before
 
 
 # ------------------------------------------------------------------------- starts, saving, copies

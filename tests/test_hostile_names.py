@@ -196,7 +196,7 @@ def test_no_reset_option_imports_a_module(harmless: Path) -> None:
         SolitaireVectorEnv(),
         SolitaireVectorEnv(["klondike", "yukon"], 1),
     ):
-        for option in ("variant", "deal", "position", "state"):
+        for option in ("variant", "deal", "deals", "position", "state"):
             for name in HOSTILE:
                 for value in (name, [name], {"name": name}):
                     given: dict[str, Any] = {option: value}

@@ -1,12 +1,9 @@
 """The data of :mod:`solitaire_env.benchmark` and :mod:`solitaire_env.splits`, from the stored results."""
 
-import base64
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Final
-
-import numpy as np
 
 from agents.results.by_game import RowsByGame, stored_rows
 from agents.results.solver_results import SolverResult, solver_results
@@ -14,7 +11,7 @@ from agents.results.stored import STANDARD, Entry, deals_text, read_entries
 from solitaire_env import VARIANTS, Variant
 from solitaire_env.benchmark import Reference
 from solitaire_env.evaluation import Summary, summarize
-from solitaire_env.splits import SPLITS, WINNABLE
+from solitaire_env.splits import SPLITS, WINNABLE, pack_deals
 
 DEALS: Final = deals_text(STANDARD)
 
@@ -46,8 +43,7 @@ def splits_data(entries: Mapping[str, Sequence[Entry]]) -> str:
         for game, results in solver_results().items():
             won = known_winnable(deals, entries.get(game, ()), results)
             if won and results.keys() >= {*deals}:
-                bits = np.packbits([deal in won for deal in deals])
-                packed[split][game] = base64.b64encode(bits.tobytes()).decode()
+                packed[split][game] = pack_deals(deals, won)
     return json.dumps(packed, indent=1) + "\n"
 
 

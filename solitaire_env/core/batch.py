@@ -44,6 +44,8 @@ from solitaire_env.util.numbers import whole_number, whole_numbers
 
 Start = Position | Deal | dict[str, Any]
 """The start of a game: a position, a deal, or a saved state."""
+Draw = npt.NDArray[np.int64]
+"""Deal numbers, of which a stream draws one; none: all that are not reserved."""
 NO_NUMBER: Final = -1
 """Deal number of a game that did not start from one."""
 _INT64: Final = np.dtype(np.int64)
@@ -411,7 +413,7 @@ class Batch:
     def begin(
         self,
         rows: npt.NDArray[np.int64],
-        starts: Sequence[Start | None],
+        starts: Sequence[Start | Draw | None],
         played: Sequence[int | None] | None = None,
     ) -> None:
         """Start new games in some rows.
@@ -421,7 +423,7 @@ class Batch:
         rows
             int64 ``[n]``.
         starts
-            The start of each game; None for the next deal of its stream.
+            The start of each game, or the deals that its stream draws from; None for the batch's.
         played
             The index of the variant of each deal; None for any, which the stream chooses.
         """
@@ -441,6 +443,8 @@ class Batch:
             ]
         dealt: dict[tuple[int, bool], dict[int, Any]] = {}
         for row, start, number in zip(rows.tolist(), starts, played, strict=True):
+            if isinstance(start, np.ndarray):
+                start = int(deals.pick_deals(self.streams, np.array([row]), start)[0])
             if isinstance(start, Position):
                 self.place(row, start)
             elif isinstance(start, dict):

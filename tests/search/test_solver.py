@@ -32,7 +32,7 @@ from solitaire_env.search.shorten import shorten
 from solitaire_env.search.solver import Solver
 from solitaire_env.search.values import PositionValues
 from solitaire_env.solving import load_solver
-from solitaire_env.splits import SPLITS, split_deals, winnable_games
+from solitaire_env.splits import SPLITS, games_of_split, split_deals
 from solitaire_env.variants import Variant, get_variant
 from tests.conftest import Refuses
 from tests.games import ALL_GAMES, FURTHER, MIXES, SAMPLED, SHORT, dealt
@@ -349,7 +349,7 @@ def test_stored_results_agree_with_fc_solve() -> None:
 
 def test_training_deals_that_can_be_won_are_of_the_solver() -> None:
     """Its stored results have a replayed line, within the step limit, for each of them and for no other."""
-    games = winnable_games("train-winnable")
+    games = games_of_split("train-winnable")
     assert {"klondike", "klondike-draw-3", "freecell", "busy-aces", "eights-down"} < {*games}
     for game, results in solver_results.solver_results().items():
         won = [deal for deal in SPLITS["train-winnable"].deals if deal in results and results[deal].playable]
@@ -359,7 +359,7 @@ def test_training_deals_that_can_be_won_are_of_the_solver() -> None:
 @pytest.mark.slow
 def test_the_solver_wins_training_deals_again() -> None:
     """The first ten of each game, by lines that are replayed."""
-    for name in winnable_games("train-winnable"):
+    for name in games_of_split("train-winnable"):
         variant = get_variant(name)
         solves = load_solver(variant, "shipped", 1000)
         for deal in split_deals("train-winnable", name)[:10]:

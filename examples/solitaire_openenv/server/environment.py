@@ -4,7 +4,7 @@ from typing import Any
 
 from openenv.core import Environment, State
 
-from solitaire_env.benchmark import FINITE, WINNABLE, split_deals, winnable_games
+from solitaire_env.benchmark import BY_GAME, FINITE, games_of_split, split_deals
 from solitaire_env.text import TextGame
 from solitaire_openenv.models import SolitaireAction, SolitaireObservation
 
@@ -61,7 +61,7 @@ class SolitaireEnvironment(Environment[SolitaireAction, SolitaireObservation, St
 
     def list_splits(self) -> list[str]:
         """The splits with a list of deals."""
-        return [name for name in FINITE if name not in WINNABLE or GAME in winnable_games(name)]
+        return [name for name in FINITE if name not in BY_GAME or GAME in games_of_split(name)]
 
     def num_tasks(self, split: str) -> int:
         """The number of deals of a split."""
