@@ -11,6 +11,7 @@ from agents.results.model_card import model_card
 from agents.results.solver_results import SolverResult, solver_results, solver_table
 from agents.results.stored import Entry, read_abouts, read_entries, read_leaderboard, weights_hash
 from agents.results.tables import against, cost, home, range_text, table, won
+from agents.results.winnability import counted, winnability_picture, winnability_table
 from solitaire_env import VARIANTS, benchmark, env_id, splits
 from solitaire_env.evaluation import Summary, summarize
 from solitaire_env.family import TRAIN
@@ -21,6 +22,8 @@ Solved = Mapping[int | str, SolverResult]
 """Solver results by deal."""
 README: Path = stored.ROOT / "README.md"
 SEARCH_PAGE: Path = stored.ROOT / "docs" / "explanation" / "search-and-solver.md"
+WINNABILITY_PAGE: Path = SEARCH_PAGE.with_name("winnability.md")
+WINNABILITY_PICTURE: Path = stored.ROOT / "docs" / "images" / "winnability.svg"
 MARK: Final = "<!-- {} -->\n"
 """Before and after a table."""
 
@@ -42,20 +45,22 @@ def whole_pages() -> dict[Path, str]:
 def stored_pages() -> dict[Path, str]:
     """The texts of the files in the repository that have tables of results, by path.
 
-    These are the data of benchmark and splits, the README, ``docs/explanation/search-and-solver.md`` and the
-    model cards.
+    These are the data of benchmark and splits, the README, two pages of ``docs/explanation`` with a picture,
+    and the model cards.
 
     Raises
     ------
     ValueError
         If a stored result is impossible, or is of another network than the shipped one.
     """
-    entries = read_leaderboard()
+    entries, winnable = read_leaderboard(), counted(solver_results())
     out = {
         benchmark.DATA: benchmark_data(entries),
         splits.DATA: splits_data(entries),
         README: with_tables(README, {"leaderboard": readme_table(entries)}),
         SEARCH_PAGE: with_tables(SEARCH_PAGE, {"search": search_table(entries), "solver": solver_table()}),
+        WINNABILITY_PAGE: with_tables(WINNABILITY_PAGE, {"winnability": winnability_table(winnable)}),
+        WINNABILITY_PICTURE: winnability_picture(winnable),
     }
     for game in shipped.shipped_games():
         folder = shipped.SHIPPED / game

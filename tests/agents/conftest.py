@@ -15,8 +15,13 @@ def empty_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(stored, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(pages.benchmark, "DATA", tmp_path / "benchmark.json")
     monkeypatch.setattr(pages.splits, "DATA", tmp_path / "splits.json")
-    for page, tables in (("README", ["leaderboard"]), ("SEARCH_PAGE", ["search", "solver"])):
+    for page, tables in (
+        ("README", ["leaderboard"]),
+        ("SEARCH_PAGE", ["search", "solver"]),
+        ("WINNABILITY_PAGE", ["winnability"]),
+    ):
         path = tmp_path / f"{page}.md"
         monkeypatch.setattr(pages, page, path)
         path.write_text("".join("before\n{0}old\n{0}after\n".format(pages.MARK.format(t)) for t in tables))
+    monkeypatch.setattr(pages, "WINNABILITY_PICTURE", tmp_path / "winnability.svg")
     return tmp_path
