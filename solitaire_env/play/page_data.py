@@ -44,7 +44,7 @@ from solitaire_env.policies.network import ROWS as SCORED_TOGETHER
 from solitaire_env.policies.network import CompiledNetwork, add_product, normalize, softmax, weigh
 from solitaire_env.policies.shipped import FAMILY, load_shipped, network_folder
 from solitaire_env.registration import env_id, step_limit
-from solitaire_env.variants import VARIANTS, known_variants
+from solitaire_env.variants import TINY_KLONDIKE, VARIANTS, known_variants
 
 MAX_GAMES: Final = 1_000
 """Maximum number of games for a win rate."""
@@ -80,13 +80,18 @@ def games_data(server: dict[str, Any] | None = None) -> dict[str, Any]:
 def _entry(variant: Variant) -> dict[str, Any]:
     """A game in the list of games."""
     rules = {rule: getattr(variant, rule) for rule in HOUSE_RULES}
-    custom = {} if variant in VARIANTS else {"custom": True}
+    custom = {"custom": True} if _is_custom(variant) else {}
     return {"name": variant.name, "title": variant.title, "group": _group(variant), **rules, **custom}
+
+
+def _is_custom(variant: Variant) -> bool:
+    """Whether a game is not one of the package."""
+    return variant not in (*VARIANTS, TINY_KLONDIKE)
 
 
 def _group(variant: Variant) -> str:
     """The heading under which a list shows a game."""
-    if variant not in VARIANTS:
+    if _is_custom(variant):
         return "Custom games"
     if variant.cells:
         return "With cells"
