@@ -6,8 +6,7 @@ from pathlib import Path
 from solitaire_env.core import GameSpec
 from solitaire_env.core.variant import Moves
 from solitaire_env.loading import SEARCH, load_policy, load_search, trust_folder
-from solitaire_env.policies import Policy
-from solitaire_env.policies.policy import SB3Policy
+from solitaire_env.policies import Policy, SB3Policy
 from solitaire_env.search.budget import Budget
 from solitaire_env.util.files import model_folder
 from solitaire_env.util.messages import one_line

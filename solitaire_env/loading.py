@@ -18,8 +18,9 @@ from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Build, Moves, Spaces, Variant
 from solitaire_env.policies.greedy import Greedy
 from solitaire_env.policies.linear import load_linear
-from solitaire_env.policies.policy import FunctionPolicy, Policy, SB3Policy, is_sb3_model, with_moves
+from solitaire_env.policies.policy import FunctionPolicy, Policy, with_moves
 from solitaire_env.policies.random import Random
+from solitaire_env.policies.sb3_model import SB3Policy, is_sb3_model
 from solitaire_env.policies.shipped import FAMILY, load_family, load_shipped, network_folder
 from solitaire_env.registration import resolve_variant
 from solitaire_env.search.budget import Budget

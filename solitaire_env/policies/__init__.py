@@ -4,6 +4,7 @@
 by name, and :mod:`solitaire_env.evaluation` plays them.
 """
 
-from solitaire_env.policies.policy import FunctionPolicy, Policy, SB3Policy, view_of
+from solitaire_env.policies.policy import FunctionPolicy, Policy, view_of
+from solitaire_env.policies.sb3_model import SB3Policy
 
 __all__ = ["FunctionPolicy", "Policy", "SB3Policy", "view_of"]
