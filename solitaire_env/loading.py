@@ -175,12 +175,13 @@ def as_policy(
 
 
 def _as_policy(policy: Any, game: str | Variant | GameSpec, needs: dict[str, Any]) -> Policy:
-    if isinstance(policy, Policy):
+    if isinstance(policy, Policy) and not hasattr(policy, "reset"):
         return policy
     if isinstance(policy, (str, Path)):
         return load_policy(policy, game)
     if is_sb3_model(policy):
-        return SB3Policy(policy, game if isinstance(game, GameSpec) else GameSpec(resolve_variant(game)))
+        spec = game if isinstance(game, GameSpec) else GameSpec(resolve_variant(game))
+        return SB3Policy(policy, spec, **needs)
     if isinstance(policy, type) or not callable(policy):
         kind = "class" if isinstance(policy, type) else type(policy).__name__
         raise TypeError(

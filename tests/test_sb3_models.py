@@ -2,19 +2,25 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
+import torch as th
 from sb3_contrib import MaskablePPO, RecurrentPPO
+from sb3_contrib.common.recurrent.policies import RecurrentActorCriticPolicy
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 
 from solitaire_env import evaluate
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.notation import parse_action
 from solitaire_env.policies import SB3Policy
 from solitaire_env.sb3 import SolitaireVecEnv
+from solitaire_env.transcripts import parse_transcript
 from solitaire_env.variants import get_variant
 from solitaire_env.wrappers import MoveFeatures
 from tests.conftest import Refuses
@@ -110,9 +116,133 @@ def test_a_model_whose_normalized_observations_were_rounded_warns() -> None:
         played_by(model)
 
 
-def test_models_that_need_more_than_the_observation_are_refused(refuses: Refuses) -> None:
-    recurrent = RecurrentPPO("MlpLstmPolicy", SolitaireVecEnv(BUSY_ACES, 2), n_steps=8, device="cpu")
-    refuses(lambda: evaluate(recurrent, BUSY_ACES, [0]), "RecurrentPPO", "remembers", "without memory")
+class MaskedLstm(RecurrentActorCriticPolicy):
+    """A recurrent policy that draws legal actions only."""
+
+    masks: np.ndarray | None = None
+
+    def get_distribution(
+        self, obs: th.Tensor, lstm_states: Any, episode_starts: th.Tensor, action_masks: Any = None
+    ) -> tuple[Any, tuple[th.Tensor, ...]]:
+        distribution, states = super().get_distribution(obs, lstm_states, episode_starts)
+        masks = th.as_tensor(self.masks if action_masks is None else action_masks)
+        logits = distribution.distribution.logits.masked_fill(~masks, -th.inf)
+        return distribution.proba_distribution(logits), states
+
+
+class MaskableRecurrentPPO(RecurrentPPO):
+    """The interface that users of sb3-contrib have asked for."""
+
+    def predict(  # type: ignore[override]
+        self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = False,
+        action_masks: Any = None,
+    ) -> tuple[Any, Any]:  # fmt: skip
+        self.policy.masks = action_masks
+        return super().predict(observation, state, episode_start, deterministic)
+
+
+class OnlyPredicts:
+    """The most probable actions of a recurrent model, and what it was given."""
+
+    def __init__(self, model: RecurrentPPO, spaces: bool) -> None:
+        self.model, self.given = model, []  # type: ignore[var-annotated]
+        if spaces:
+            self.observation_space, self.action_space = model.observation_space, model.action_space
+        else:
+            self.observation = "features"
+
+    def predict(
+        self, observation: Any, state: Any = None, episode_start: Any = None, action_masks: Any = None,
+        deterministic: bool = False,
+    ) -> tuple[Any, Any]:  # fmt: skip
+        assert deterministic
+        self.given.append((observation, state, episode_start, action_masks))
+        return self.model.predict(observation, state, episode_start, True, action_masks)  # type: ignore[call-arg]
+
+
+KLONDIKE = "klondike"
+STEPS = 60
+
+
+@pytest.fixture(scope="module")
+def recurrent() -> MaskableRecurrentPPO:
+    """An untrained network whose choices depend much on what it remembers."""
+    env = SolitaireVecEnv(KLONDIKE, 2, observation="features")
+    layers = {"n_lstm_layers": 2, "lstm_hidden_size": 8, "net_arch": []}
+    model = MaskableRecurrentPPO(MaskedLstm, env, n_steps=8, device="cpu", seed=0, policy_kwargs=layers)
+    with th.no_grad():
+        for weights in model.policy.parameters():
+            weights.copy_(th.randn(weights.shape))
+    return model
+
+
+def played_with_predict(model: Any, deal: int) -> list[int]:
+    """The actions of a model in one game, as SB3 plays it, with the most probable actions."""
+    env, state, start, actions = SolitaireEnv(KLONDIKE, observation="features"), None, [True], []
+    observation, info = env.reset(options={"deal": deal})
+    for _ in range(STEPS):
+        action, state = model.predict(
+            observation[None], state, np.array(start), action_masks=info["action_mask"][None].astype(bool),
+            deterministic=True,
+        )  # fmt: skip
+        actions.append(int(action[0]))
+        observation, _, ended, _, info = env.step(actions[-1])
+        start = [False]
+        if ended:
+            break
+    return actions
+
+
+@pytest.mark.parametrize("num_envs", [1, 3, 64])
+@pytest.mark.parametrize("spaces", [True, False])
+def test_a_recurrent_model_sees_each_game_whole(
+    recurrent: MaskableRecurrentPPO, num_envs: int, spaces: bool
+) -> None:
+    deals = range(7)
+    model = OnlyPredicts(recurrent, spaces)
+    done = evaluate(model, KLONDIKE, deals, num_envs=num_envs, max_episode_steps=STEPS, transcripts=True)
+    variant = get_variant(KLONDIKE)
+    for deal in deals:
+        actions = parse_transcript(done.transcripts[deal]).actions
+        assert [parse_action(variant, text) for text in actions] == played_with_predict(recurrent, deal)
+    starts = [start for _, _, start, _ in model.given[2:]]
+    assert sum(start.sum() for start in starts) == len(deals) and starts[0].all()
+
+
+def test_a_recurrent_model_draws_the_same_games_whatever_is_played_in_parallel(
+    recurrent: MaskableRecurrentPPO,
+) -> None:
+    deals = [5, 3, 0, 8, 2]
+    keywords: dict[str, Any] = {"max_episode_steps": STEPS, "transcripts": True}
+    policy = SB3Policy(recurrent, GameSpec(get_variant(KLONDIKE)))
+    assert policy.stochastic and policy.stateful and not policy.deterministic
+    alone = evaluate(recurrent, KLONDIKE, deals, num_envs=1, **keywords)
+    for num_envs, order in ((2, deals), (64, deals[::-1])):
+        for model in (recurrent, policy):  # a policy that has played before plays the same
+            others = evaluate(model, KLONDIKE, order, num_envs=num_envs, **keywords)
+            assert others.transcripts == alone.transcripts
+    assert evaluate(policy, KLONDIKE, deals, seed=1, **keywords).transcripts != alone.transcripts
+
+
+def test_states_of_recurrent_models_are_arrays_with_one_axis_of_games(refuses: Refuses) -> None:
+    class Model:
+        def predict(
+            self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = False
+        ) -> tuple[Any, Any]:
+            return np.zeros(len(observation), np.int64), self.state
+
+    for state in (np.zeros(5), (np.zeros((2, 4)),), {"h": 0}, [np.zeros(2)]):
+        model = Model()
+        model.state = state  # type: ignore[attr-defined]
+        refuses(lambda model=model: evaluate(model, KLONDIKE, [0]), "state", "one axis for the games")
+
+
+def test_a_recurrent_model_without_masks_must_know_the_legal_actions(refuses: Refuses) -> None:
+    model = RecurrentPPO("MlpLstmPolicy", SolitaireVecEnv(BUSY_ACES, 2), n_steps=8, device="cpu", seed=0)
+    refuses(lambda: evaluate(model, BUSY_ACES, [0]), "illegal")
+
+
+def test_models_that_read_changed_observations_are_refused(refuses: Refuses) -> None:
     for change in (
         gym.wrappers.NormalizeObservation,
         lambda env: gym.wrappers.RescaleObservation(env, np.float32(-1), np.float32(1)),

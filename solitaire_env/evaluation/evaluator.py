@@ -75,7 +75,9 @@ def evaluate(
     ----------
     policy
         A :class:`~solitaire_env.policies.Policy`, a name (``"shipped"``), a model folder, a model of
-        Stable-Baselines3 or sb3-contrib, or a function ``f(observations, masks) -> actions``.
+        Stable-Baselines3 or sb3-contrib, which may be recurrent, or a function ``f(observations, masks) ->
+        actions``. An object with ``reset(rows)`` remembers games, see
+        :class:`~solitaire_env.policies.FunctionPolicy`.
     env
         An id, a variant's name, or a variant.
     deals

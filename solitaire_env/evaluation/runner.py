@@ -196,8 +196,6 @@ class Runner:
                 self._streams[row] = random_stream(start, self.seed)
             if self.record:
                 self._positions[row], self._moves[row] = format_position(self.batch.position(row)), []
-        if self.policy.stateful:
-            self.policy.begun(self.numbers[rows].tolist(), starts)
 
     def step(self) -> list[Finished]:
         """Make one decision in every active game; return the games that ended."""

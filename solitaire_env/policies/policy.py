@@ -16,6 +16,7 @@ import numpy.typing as npt
 from solitaire_env.core.layout import Information, Observation
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Moves
+from solitaire_env.policies.rows import GameRows
 
 Array = npt.NDArray[Any]
 Explanation = tuple[Array | None, Array | None]
@@ -45,9 +46,8 @@ class Policy:
     """Whether it needs random numbers. They depend only on the deal, the seed and the number of the
     decision, so games in parallel do not affect each other."""
     stateful: bool = False
-    """Whether it remembers games between moves. It gets the number of each row's game, and is called when one
-    ends.
-    """
+    """Whether it remembers games between moves. It gets the number of each game, and is called when games
+    end."""
     deterministic: bool = False
     """Whether equal observations get equal actions. If such a policy repeats a position, it would cycle, and
     its game is truncated."""
@@ -78,9 +78,6 @@ class Policy:
         """The name and the declared attributes."""
         moves = f", moves={self.moves!r}" if self.moves else ""
         return f"<{type(self).__name__} {self.name!r}{moves}>"
-
-    def begun(self, games: Sequence[int], starts: Sequence[Any]) -> None:
-        """New games begin, each from a deal or a position. Only called for stateful policies."""
 
     def ended(self, games: Sequence[int]) -> None:
         """Games have ended: forget them. Only called for stateful policies."""
@@ -113,10 +110,15 @@ class FunctionPolicy(Policy):
     object. If it is ``stochastic`` or ``stateful``, it is called like :meth:`Policy.__call__`, otherwise with
     two arguments.
 
+    An object with a method ``reset(rows)`` remembers games. It is called as ``f(observations, masks,
+    rows=rows)``, where ``rows``, int64 ``[n]``, has the row of each game: numbers from 0 to below the number
+    of games that are played in parallel. A game keeps its row. ``reset(rows)`` is called before the first
+    decision of new games. If the object is ``stochastic``, it also gets ``uniforms``.
+
     Parameters
     ----------
     function
-        The function.
+        The function or object.
     needs
         What the function does not declare itself, by name: ``observation="features"``.
     """
@@ -126,35 +128,59 @@ class FunctionPolicy(Policy):
         self.name = str(
             getattr(function, "name", None) or getattr(function, "__name__", None) or type(function).__name__
         )
-        for attribute in _DECLARED:
-            value = getattr(function, attribute, None)
-            if value is None:
-                value = needs.get(attribute)
-            if value is not None:
-                setattr(self, attribute, value)
+        declare(self, function, needs)
+        self._reset: Callable[[npt.NDArray[np.int64]], object] | None = getattr(function, "reset", None)
+        self._rows = GameRows()
+        self.stateful = self.stateful or self._reset is not None
 
     def __call__(
         self, observations: Array, masks: Array, *, uniforms: Array | None = None, games: Array | None = None
     ) -> Array:
         """Call the function."""
-        if self.stochastic or self.stateful:
-            actions: Any = self.function(observations, masks, uniforms=uniforms, games=games)
+        if self._reset is not None:
+            rows, new = self._rows.find(games)
+            if new.any():
+                self._reset(rows[new])
+            given = {"uniforms": uniforms} if self.stochastic else {}
+            actions: Any = self.function(observations, masks, rows=rows, **given)
+        elif self.stochastic or self.stateful:
+            actions = self.function(observations, masks, uniforms=uniforms, games=games)
         else:
             actions = self.function(observations, masks)
         return actions  # type: ignore[no-any-return]  # checked by ``ask``
 
+    def ended(self, games: Sequence[int]) -> None:
+        """Other games get the rows of games that have ended."""
+        self._rows.free(games)
+        if hasattr(self.function, "ended"):
+            self.function.ended(games)
+
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the function."""
-        given = getattr(self.function, "fingerprint", None)
-        own = given if isinstance(given, str) else fingerprint_of(self.function)
+        own = own_fingerprint(self.function)
         return digest([own, sorted(self._needs.items())]) if self._needs else own
 
 
 _DECLARED: Final = (
-    "observation", "information", "moves", "stochastic", "stateful", "deterministic", "begun", "ended",
-    "explain",
+    "observation", "information", "moves", "stochastic", "stateful", "deterministic", "explain",
 )  # fmt: skip
+
+
+def declare(policy: Policy, source: Any, needs: dict[str, Any]) -> None:
+    """Set what an object declares, or else ``needs``, as attributes of a policy."""
+    for attribute in _DECLARED:
+        value = getattr(source, attribute, None)
+        if value is None:
+            value = needs.get(attribute)
+        if value is not None:
+            setattr(policy, attribute, value)
+
+
+def own_fingerprint(x: Any) -> str:
+    """The fingerprint that an object declares, or else :func:`fingerprint_of` it."""
+    given = getattr(x, "fingerprint", None)
+    return given if isinstance(given, str) else fingerprint_of(x)
 
 
 def with_moves(policy: Policy, moves: Moves | None) -> Policy:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +11,10 @@ from solitaire_env.core.batch import Batch
 from solitaire_env.core.position import remembered_order
 from solitaire_env.core.variant import Variant
 from solitaire_env.policies.policy import Policy
+from solitaire_env.policies.rows import MAX_GAMES
 from solitaire_env.search.budget import Budget
 
 Array = npt.NDArray[Any]
-
-MAX_GAMES: Final = 4096
-"""Maximum number of games with a stored memory."""
 
 
 @dataclass
