@@ -99,6 +99,8 @@ env = gym.make("solitaire_env:{id}")
 `observation="cards"`, int8, by the names of `env.unwrapped.observation_layout`:
 
 {observation}
+
+[Not in it, although the player has seen it](../information.md): {forgotten}.
 """
 RESULTS: Final = {
     "random": "a random legal move",
@@ -158,7 +160,18 @@ def game_page(variant: Variant) -> str:
         actions=table(["kind", "moves", "first", "last"], _action_rows(variant), texts=4),
         supermove=f'\nWith `moves="supermove"` there are {supermove}.\n' if supermove else "",
         observation=table(["slice", "first", "last", "entries"], _observation_rows(variant), texts=1),
+        forgotten=" and ".join(forgotten(variant)) or "nothing",
     )
+
+
+def forgotten(variant: Variant) -> list[str]:
+    """What a player has seen and the position does not show any more, so that it must be remembered."""
+    found = []
+    if variant.passes != 1:
+        found.append('the order of the stock after a redeal, which `information="memory"` shows')
+    if variant.foundation_build == "alternate color":
+        found.append("the suits on the foundations")
+    return found
 
 
 def game_picture(variant: Variant) -> bytes:

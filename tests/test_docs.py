@@ -5,18 +5,22 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
 import imageio_ffmpeg
+import numpy as np
 import pytest
 from PIL import Image
 
 import solitaire_env
 from docs import generate
 from solitaire_env import __version__, cli
-from solitaire_env.core.variant import Build, Moves, Spaces
+from solitaire_env.core.variant import Build, Moves, Spaces, Variant
+from solitaire_env.env import SolitaireEnv
+from solitaire_env.variants import VARIANTS
 
 ROOT = generate.DOCS.parent
 GAMES = generate.REFERENCE / "games.md"
@@ -62,6 +66,27 @@ def test_public_names_link_to_the_pages_of_their_modules(generated: dict[Path, s
         [target] = re.findall(rf"\| (?:{{py:obj}})?`{name}(?: <(\S+)>)?` \|", page)
         module, _, own = target.rpartition(".")
         assert name == "VARIANTS" or getattr(import_module(module), own) is getattr(solitaire_env, name)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_the_page_of_a_game_says_what_its_observation_forgets(
+    variant: Variant, generated: dict[Path, str]
+) -> None:
+    """A card that the position shows becomes one that it does not show, in random play that draws a lot."""
+    page, env = generated[generate.REFERENCE / "games" / f"{variant.name}.md"], SolitaireEnv(variant)
+    says_nothing = "has seen it](../information.md): nothing.\n" in page
+    random, forgets = np.random.default_rng(0), False
+    for deal in range(1 if says_nothing else 4):
+        observation, _ = env.reset(options={"deal": deal})
+        before = Counter(env.decode_observation(observation).unseen())
+        for _ in range(40 if says_nothing else 150):
+            legal = env.legal_actions()
+            if forgets or not legal:
+                break
+            observation, *_ = env.step(legal[0] if random.random() < 0.5 else int(random.choice(legal)))
+            unseen = Counter(env.decode_observation(observation).unseen())
+            forgets, before = bool(unseen - before), unseen
+    assert forgets != says_nothing
 
 
 NOT_RUN = {
