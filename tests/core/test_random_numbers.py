@@ -12,6 +12,7 @@ from solitaire_env.core.batch import Batch
 from solitaire_env.core.deals import RESERVED_DEALS, shuffled
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.env import SolitaireEnv
+from solitaire_env.evaluation.runner import random_stream
 from solitaire_env.vector import SolitaireVectorEnv
 from tests.core.test_deals import BITS_64, BY_DECKS, SHORT, SplitMix64, stream_before
 from tests.games import COMPILED
@@ -123,3 +124,44 @@ def closest(streams: npt.NDArray[np.uint64]) -> int:
 def test_streams_of_seeds_do_not_meet(first: int) -> None:
     """Not within a billion deals, which 1024 streams would do with a probability of 1 in 17,000."""
     assert closest(streams_of(range(first, first + 1024))) > 10**9
+
+
+def dealt(seed: int, num_envs: int, deals: str | None = None) -> npt.NDArray[np.int64]:
+    """The deals of a vector environment, int64 ``[8, num_envs]``, from its reset with a seed."""
+    games = SolitaireVectorEnv(SHORT, num_envs, deals=deals, max_episode_steps=1, autoreset_mode="SameStep")
+    return np.array([games.reset(seed=seed)[1]["deal"].tolist(), *(next_deals(games) for _ in range(7))])
+
+
+def test_seeds_share_deals_only_where_rows_have_the_same_seed() -> None:
+    """Seeds that are ``num_envs`` apart share none; consecutive ones share all rows but one."""
+    first = dealt(0, 16)
+    apart = [first, *(dealt(seed, 16) for seed in (16, 32, 1_000, 2**40))]
+    assert len(np.unique(apart)) == np.size(apart)
+    np.testing.assert_array_equal(dealt(1, 16)[:, :-1], first[:, 1:])
+    # A single environment has the deals of its row.
+    np.testing.assert_array_equal(dealt(5, 1)[:, 0], first[:, 5])
+
+
+def test_seeds_draw_the_same_chosen_deals_as_often_as_chance_does() -> None:
+    """Of a thousand, at the same time or at another; the tolerance is five standard deviations."""
+    drawn = dealt(0, 400, "train-1k")
+    pairs = len(drawn) ** 2 * 400 * 399 // 2
+    counts = np.unique(drawn, return_counts=True)[1]
+    within = sum((np.unique(row, return_counts=True)[1] ** 2).sum() - len(row) for row in drawn.T) // 2
+    shared = (counts**2 - counts).sum() // 2 - within
+    assert abs(shared - pairs / 1000) < 5 * np.sqrt(pairs / 1000)
+    now = sum((np.unique(row, return_counts=True)[1] ** 2).sum() - len(row) for row in drawn) // 2
+    pairs_now = len(drawn) * 400 * 399 // 2
+    assert abs(now - pairs_now / 1000) < 5 * np.sqrt(pairs_now / 1000)
+
+
+def test_random_numbers_of_evaluations_are_independent() -> None:
+    """Of all deals and seeds; numbers of equal deals, or of equal seeds, are not correlated."""
+    numbers = np.array(
+        [[random_stream(deal, seed).random(8) for deal in range(40)] for seed in (*range(39), 2**40)]
+    )
+    assert len(np.unique(numbers)) == numbers.size
+    for axis in (0, 1):
+        groups = np.moveaxis(numbers, axis, 0).reshape(40, -1)
+        correlations = np.corrcoef(groups)[np.triu_indices(40, 1)]
+        assert abs(correlations).max() < 5 / np.sqrt(groups.shape[1])

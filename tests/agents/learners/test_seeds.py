@@ -4,14 +4,16 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from agents.config import TrainConfig, make_config
 from agents.learners import training
 from agents.learners.factory import make_model
 from agents.learners.process_group import ProcessGroup
-from agents.learners.training_env import make_env
+from agents.learners.training_env import derived_seed, make_env
 from tests.agents.test_train import VALUES
+from tests.core.test_random_numbers import closest, streams_of
 
 SEEDS = range(5)
 SMALL = VALUES | {"env": "eights-down", "total_steps": 600, "num_envs": 16, "n_steps": 8, "stall_limit": 4}
@@ -62,3 +64,15 @@ def test_processes_of_trainings_share_no_deal() -> None:
             env.reset()
             found[seed, rank] = {*env.batch.deal_numbers.tolist()}
     assert share_none(found)
+
+
+def test_streams_of_trainings_do_not_meet() -> None:
+    """Of seeds, processes and the steps at which a training is resumed, and those of plain environments."""
+    seeds = [
+        derived_seed(seed, rank, steps)
+        for seed in (*range(8), 2**31)
+        for rank in range(3)
+        for steps in (0, 512, 10**6)
+    ]
+    streams = [streams_of(range(seed, seed + 32)) for seed in (0, *seeds)]
+    assert closest(np.concatenate(streams)) > 10**9
