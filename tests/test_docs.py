@@ -226,7 +226,7 @@ def test_every_file_names_the_same_version() -> None:
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
 def test_an_example_is_short_on_its_page_and_has_a_run(path: Path) -> None:
     """``make test-examples`` runs it, or a test of language agents does."""
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 150
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 200
     runs = (ROOT / ".ci" / "examples").read_text(encoding="utf-8")
     tests = "".join(test.read_text(encoding="utf-8") for test in (ROOT / "tests/language").glob("test_*.py"))
     run = re.search(rf"^ *run \S+ {path.stem} ", runs, flags=re.MULTILINE)
