@@ -16,6 +16,7 @@ from solitaire_env.util.messages import one_of_many, shown
 
 __all__ = [
     "GROUPS",
+    "POPULAR",
     "TINY_KLONDIKE",
     "VARIANTS",
     "WORRIES",
@@ -337,6 +338,15 @@ def grouped() -> dict[str, list[Variant]]:
         for name, group in groups.items()
     }
 
+
+POPULAR: Final = (
+    "klondike", "klondike-draw-3", "freecell", "yukon", "eights-down", "forty-thieves", "bakers-game",
+    "seahaven-towers", "russian-solitaire", "double-klondike",
+)  # fmt: skip
+"""The games that most players look for, the best-known first.
+
+:meta hide-value:
+"""
 
 _ADDED: dict[str, Variant] = {}
 

@@ -44,7 +44,7 @@ from solitaire_env.policies.network import ROWS as SCORED_TOGETHER
 from solitaire_env.policies.network import CompiledNetwork, add_product, normalize, softmax, weigh
 from solitaire_env.policies.shipped import FAMILY, load_shipped, network_folder
 from solitaire_env.registration import env_id, step_limit
-from solitaire_env.variants import TINY_KLONDIKE, VARIANTS, known_variants
+from solitaire_env.variants import POPULAR, TINY_KLONDIKE, VARIANTS, get_variant, known_variants
 
 MAX_GAMES: Final = 1_000
 """Maximum number of games for a win rate."""
@@ -62,11 +62,12 @@ KERNELS: Final[tuple[Kernel, ...]] = (
 
 
 def games_data(server: dict[str, Any] | None = None) -> dict[str, Any]:
-    """All games as plain data (JSON-able); ``server``: what a server offers besides."""
+    """All games as plain data (JSON-able); ``server``: what a server offers besides. Popular games are first."""
     variants = known_variants()
+    listed = dict.fromkeys((*map(get_variant, POPULAR), *variants))
     widest = max(variants, key=lambda v: make_rules(v).row_stock)
     return {
-        "games": [_entry(variant) for variant in variants],
+        "games": [_entry(variant) for variant in listed],
         "server": server,
         "house_rules": HOUSE_RULES,
         "max_games": MAX_GAMES,
@@ -93,6 +94,8 @@ def _group(variant: Variant) -> str:
     """The heading under which a list shows a game."""
     if _is_custom(variant):
         return "Custom games"
+    if variant.name in POPULAR:
+        return "Popular"
     if variant.cells:
         return "With cells"
     if variant.moves == "any group":

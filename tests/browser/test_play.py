@@ -40,7 +40,7 @@ def test_refused_requests_show_the_reason(home: str, open_page: OpenPage) -> Non
     page.locator("#deal").fill("random")
     page.locator("#deal").press("Enter")
     expect(page.locator("#new-game")).to_be_hidden()
-    expect(page.locator("h1")).to_contain_text("Forty Thieves, deal ")
+    expect(page.locator("h1")).to_contain_text("Klondike, deal ")
     expect(page.locator("#status.error")).to_have_count(0)
 
 
