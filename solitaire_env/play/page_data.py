@@ -50,6 +50,8 @@ MAX_GAMES: Final = 1_000
 """Maximum number of games for a win rate."""
 MAX_MOVES: Final = 7_000
 """Maximum number of moves in one game."""
+MAX_TRIED: Final = 5_000
+"""Maximum number of moves that the page tries in order to find out that no move changes anything."""
 RANDOM_DEALS: Final = 999_999
 """The highest number of a random deal, short enough to be read out; the lowest is 1."""
 
@@ -62,7 +64,7 @@ KERNELS: Final[tuple[Kernel, ...]] = (
 
 
 def games_data(server: dict[str, Any] | None = None) -> dict[str, Any]:
-    """All games as plain data (JSON-able); ``server``: what a server offers besides. Popular games are first."""
+    """All games as plain data (JSON-able), popular ones first; ``server``: what a server offers besides."""
     variants = known_variants()
     listed = dict.fromkeys((*map(get_variant, POPULAR), *variants))
     widest = max(variants, key=lambda v: make_rules(v).row_stock)
@@ -124,6 +126,7 @@ def _constants() -> dict[str, Any]:
         "status": {layout.PLAYING: "playing", layout.WON: "won", layout.STUCK: "stuck"},
         "play": layout.PLAY,
         "max_moves": MAX_MOVES,
+        "max_tried": MAX_TRIED,
         "max_deal": str(MAX_DEAL),  # too large for JSON's numbers
         "max_ms_deal": str(MAX_MS_DEAL),
         "pysol_as_ms": PYSOL_AS_MS,

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 import pytest
 from playwright.sync_api import expect
 
+from solitaire_env import SolitaireEnv
+from solitaire_env.core.spec import GameSpec, Settings
+from solitaire_env.evaluation.runner import Runner
+from solitaire_env.loading import load_policy
+from solitaire_env.notation import parse_position
+from solitaire_env.play.page_data import MAX_TRIED
 from solitaire_env.variants import POPULAR, get_variant
 from tests.browser.conftest import OpenPage
-from tests.browser.reading import ready
+from tests.browser.reading import moves, ready
 
 pytestmark = pytest.mark.external
 
@@ -22,3 +29,110 @@ def test_the_page_opens_with_klondike_and_lists_popular_games_first(home: str, o
     titles = page.locator("#game label").all_inner_texts()
     assert titles[: len(POPULAR)] == [get_variant(name).title for name in POPULAR]
     assert len(titles) == len(set(titles))
+
+
+# ------------------------------------------------------------------------------------ stuck games
+
+
+def played_line(name: str, deal: int) -> list[str]:
+    """The moves of the simple rules, without the last one, after which they gave up."""
+    variant = get_variant(name)
+    spec = GameSpec(variant, Settings(max_episode_steps=400))
+    (game,) = chain(*Runner(load_policy("greedy", variant), spec, num_envs=1, record=True).play([deal]))
+    env = SolitaireEnv(variant)
+    env.reset(options={"deal": deal})
+    line = []
+    for move in game.moves[:-1]:
+        line.append(env.action_text(move.action))
+        env.step(move.action)
+    return line
+
+
+def changes_nothing(env: SolitaireEnv, known: bool) -> bool:
+    """The slow way to find out whether all moves of a game change nothing."""
+
+    def progress(env: SolitaireEnv) -> tuple[int, int]:
+        text = env.position()
+        position = parse_position(text, env.variant)
+        hidden = len(position.stock) + len(position.waste) + text.count("(")
+        return sum(chain(*position.foundations)), -hidden
+
+    if not known or not env.legal_actions():
+        return False
+    home, hidden = progress(env)
+    reached, texts, tried = [env], {env.position()}, 0
+    for here in reached:
+        for action in here.legal_actions():
+            tried += 1
+            after = here.clone()
+            after.step(action)
+            now_home, now_hidden = progress(after)
+            if tried > MAX_TRIED or now_home > home or now_hidden > hidden:
+                return False
+            if after.position() not in texts:
+                texts.add(after.position())
+                reached.append(after)
+    return True
+
+
+SPENT = """async ([game, deal, line, stops]) => {
+    const { openSession } = await import(new URL("engine/engine.js", location));
+    const session = (await openSession(game)).start(deal);
+    return stops.map((move, k) => {
+        session.playLine(line.slice(stops[k - 1] ?? 0, move));
+        const row = String(session.cards.row);
+        const { spent } = session.view();
+        if (String(session.cards.row) !== row) throw new Error("the position has changed");
+        return spent;
+    });
+}"""
+
+
+@pytest.mark.parametrize(
+    ("name", "deal"),
+    [
+        ("klondike", 0),
+        ("klondike-draw-3", 3),
+        ("klondike-draw-3", 10),
+        ("thumb-and-pouch", 5),
+        ("whitehead", 8),
+    ],
+)
+def test_a_game_whose_moves_change_nothing_is_stuck(
+    home: str, open_page: OpenPage, name: str, deal: int
+) -> None:
+    line = played_line(name, deal)
+    stops = sorted({*range(0, len(line), 9), len(line) - 1, len(line)})
+    env = SolitaireEnv(name, on_invalid="raise", max_episode_steps=1000)
+    env.reset(options={"deal": deal})
+    known, wanted = False, []
+    for number in range(len(line) + 1):
+        known = known or not parse_position(env.position(), env.variant).stock
+        if number in stops:
+            wanted.append(changes_nothing(env, known))
+        if number < len(line):
+            env.step(env.parse_action(line[number]))
+    assert wanted[-1] and not wanted[0]
+    page = open_page(f"{home}?game={name}&deal=1")
+    assert page.evaluate(SPENT, [name, str(deal), line, stops]) == wanted
+
+
+def test_a_stuck_game_offers_undo_restart_and_a_new_deal(home: str, open_page: OpenPage) -> None:
+    line = played_line("klondike", 0)
+    address = f"{home}?game=klondike&deal=0#moves={','.join(line)}"
+    page = ready(open_page(address, width=390, height=740))
+    expect(page.locator("#ended")).to_be_visible()
+    expect(page.locator("#status")).to_have_text("Stuck: the moves that are left change nothing.")
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    page.keyboard.press("d")
+    moves(page, len(line) + 1)
+    expect(page.locator("#status")).to_have_text("Stuck: the moves that are left change nothing.")
+    page.locator("#back").click()
+    moves(page, len(line))
+    page.locator("#over").click()
+    moves(page, 0)
+    expect(page.locator("#ended")).to_be_hidden()
+    page.locator("#line button").last.click()
+    page.locator("#other").click()
+    expect(page.locator("h1")).to_have_text(re.compile(r"Klondike, deal [1-9]\d*$"))
+    moves(page, 0)

@@ -14,6 +14,7 @@ import { ask } from "./server.js";
 import { at, inTurn, loadItem, onShow, onTools, playMove, show, showMessage, showTools, storeItem, table } from "./table.js";
 
 const board = at("board");
+const isStuck = (game) => game.spent || game.state === "stuck";
 const RULES = ["build", "spaces", "moves"];
 let games = []; // all that can be played
 
@@ -50,8 +51,9 @@ function showHead(game) {
 function showState(game) {
   const ends = {
     won: `Won, in ${game.moves_played} moves.`,
-    stuck: "Stuck: no move is legal. Undo takes a move back.",
+    stuck: "Stuck: no move is legal.",
   };
+  if (game.spent) return showMessage("Stuck: the moves that are left change nothing.");
   showMessage(ends[game.state] ?? (game.last ? `${game.last.words}.` : "Your move."));
 }
 
@@ -69,7 +71,9 @@ function showWin(game) {
 }
 
 at("next").onclick = () => deal({ ...wantedAgain(), deal: nextDeal(table.game) });
-at("again").onclick = () => at("restart").click();
+at("again").onclick = at("over").onclick = () => at("restart").click();
+at("back").onclick = () => at("undo").click();
+at("other").onclick = () => deal({ ...wantedAgain(), deal: "random" });
 
 /** The game on the board, to be dealt again. */
 const wantedAgain = () => ({ game: table.game.game, rules: table.game.rules, variant: table.session.linked });
@@ -96,6 +100,7 @@ onTools(() => {
   for (const name of ["share", "save", "replay", "open-rules"]) at(name).disabled = !game;
   at("hint").disabled = at("one").disabled = autoplay || none || !canAsk();
   at("finish").hidden = autoplay || game?.state !== "playing" || !game.finish.length;
+  at("ended").hidden = autoplay || !game || !isStuck(game);
   at("on").disabled = none || !canAsk();
   at("on").textContent = autoplay ? "Stop" : "Play on";
   at("policy").disabled = autoplay;
@@ -170,7 +175,7 @@ async function deal({ deal: number, moves = [], helpers = [], kept = null, ...wa
     const resumed = session.line.length > 0;
     show(resumed ? "resume" : "deal", session);
     if (how !== "stay") history[`${how}State`](null, "", address(table.game));
-    if (resumed && table.game.moves_played) showMessage(`Continued at move ${table.game.moves_played}. Restart returns to the start.`);
+    if (resumed && table.game.moves_played && !isStuck(table.game)) showMessage(`Continued at move ${table.game.moves_played}. Restart returns to the start.`);
   });
   if (succeeded) offerPolicies();
   return succeeded;

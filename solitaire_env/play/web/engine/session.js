@@ -144,11 +144,67 @@ export class Session {
     this.undone = line.slice(move).reverse();
   }
 
+  /** Whether the player knows the cards of the stock. */
+  get knowsStock() {
+    return !this.cards.state.stock[0] || this.stockSeen[0] === 1;
+  }
+
+  /** Call a function that plays actions, then take them back. */
+  attempt(work) {
+    const { cards, stockSeen } = this;
+    const [before, seen] = [cards.row.slice(), stockSeen[0]];
+    const result = work();
+    cards.row = before;
+    stockSeen[0] = seen;
+    return result;
+  }
+
+  /** Number of cards home, and of those that lie neither face down nor in the stock or the waste. */
+  get progress() {
+    const { cards } = this;
+    const { row_cells: cells, cards: all } = cards.rules;
+    const down = cards.row.subarray(0, cells).reduce((count, card) => count + Number(card >= cards.known.down), 0);
+    return [cards.cardsHome, all - down - cards.state.stock[0] - cards.state.waste[0]];
+  }
+
+  /**
+   * Whether all moves that are left change nothing, in a game whose stock the player knows: in no position that they
+   * lead to can another card go home, be turned up or leave the waste. False if that takes too many moves to find out.
+   */
+  isSpent() {
+    const { cards, known } = this;
+    if (!cards.rules.has_stock || cards.status !== "playing" || !this.knowsStock) return false;
+    const [home, open] = this.progress;
+    return this.attempt(() => {
+      const rows = [cards.row.slice()]; // grows while it is read
+      const seen = new Set(rows.map(String));
+      let tried = 0;
+      for (const row of rows) {
+        cards.row = row;
+        for (const action of cards.legal()) {
+          tried += 1;
+          if (tried > known.max_tried) return false;
+          cards.row = row;
+          this.step(action);
+          const [nowHome, nowOpen] = this.progress;
+          if (nowHome > home || nowOpen > open) return false;
+          if (seen.has(String(cards.row))) continue;
+          seen.add(String(cards.row));
+          rows.push(cards.row.slice());
+        }
+      }
+      return true;
+    });
+  }
+
   /** The moves home, and the draws between them, that win the game once its player knows all cards; else none. */
   finish() {
-    const { cards, stockSeen } = this;
-    if (!cards.isOpen || (cards.state.stock[0] && !stockSeen[0])) return [];
-    const [before, seen] = [cards.row.slice(), stockSeen[0]];
+    return this.cards.isOpen && this.knowsStock ? this.attempt(() => this.movesHome()) : [];
+  }
+
+  /** Play moves home, and draws between them, to the end; return them if they win, else none. */
+  movesHome() {
+    const { cards } = this;
     const moves = [];
     const since = new Set(); // positions since the last card went home
     while (cards.status === "playing" && !since.has(String(cards.row))) {
@@ -160,10 +216,7 @@ export class Session {
       moves.push(cards.texts[action]);
       this.step(action);
     }
-    const won = cards.status === "won";
-    cards.row = before;
-    stockSeen[0] = seen;
-    return won ? moves : [];
+    return cards.status === "won" ? moves : [];
   }
 
   // ------------------------------------------------------------------------------ what is shown
@@ -185,6 +238,7 @@ export class Session {
       line: line.map(({ words }) => words),
       last: played.at(-1) ?? null,
       helped: this.helpers.size > 0,
+      spent: this.isSpent(),
       finish: this.finish(),
       legal: cards.legal().map((action) => ({ ...cards.describe(action), exact: cards.isExact(action) })),
     };
