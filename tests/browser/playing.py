@@ -17,6 +17,11 @@ FROM_TOP = """() => {
 }"""
 
 
+def choose_targets(page: Page) -> None:
+    """Let clicks pick up cards, so that a second click chooses the target."""
+    page.locator("#taps").uncheck()
+
+
 def by_click(page: Page, move: Move, target: str) -> None:
     if target[0] == "f" and move.source != "stock":
         pile(page, move.source).locator(".card").last.dblclick()
@@ -74,6 +79,6 @@ def by_keys(page: Page, move: Move, target: str) -> None:
     for _ in range(20):
         if page.evaluate(FROM_TOP) < len(move.cards):
             page.keyboard.press("ArrowUp")
-    page.keyboard.press("Enter")
+    page.keyboard.press("Space")
     go_to(target)
     page.keyboard.press("Enter")

@@ -17,7 +17,7 @@ from solitaire_env.play.piles import start_of, targets
 from solitaire_env.play.replay_page import replay_page
 from solitaire_env.transcripts import Thought, parse_transcript, replay
 from tests.browser.conftest import OpenPage
-from tests.browser.playing import by_click, by_drag, by_keys
+from tests.browser.playing import by_click, by_drag, by_keys, choose_targets
 from tests.browser.reading import drawn, expected, moves, top
 from tests.recorded import recorded_game
 
@@ -43,6 +43,7 @@ def test_every_kind_of_move_is_played(
     """A random game, with each kind of action equally likely: redeals, groups, worrying back."""
     # High enough to drag a card without scrolling.
     page = open_page(f"{home}?game={name}&deal=5", height=1200)
+    choose_targets(page)
     env, chance = SolitaireEnv(name, on_invalid="raise"), np.random.default_rng(4)
     env.reset(options={"deal": 5})
     layout = action_layout(env.variant)

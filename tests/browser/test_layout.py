@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 from solitaire_env.play.replay_page import replay_page
 from solitaire_env.transcripts import Thought
 from tests.browser.conftest import SCREENSHOTS, OpenPage
+from tests.browser.playing import choose_targets
 from tests.browser.reading import moves
 from tests.recorded import recorded_game
 
@@ -117,6 +118,7 @@ def test_the_page_to_play_looks_right(home: str, open_page: OpenPage) -> None:
     page.locator("#four").check()
     page.locator("#hint").click()
     expect(page.locator(".arrows")).to_be_visible()
+    choose_targets(page)
     page.locator("#board .card.playable").last.click(position={"x": 5, "y": 5})
     expect(page.locator(".picked").first).to_be_visible()
     looks_right(page, "play")

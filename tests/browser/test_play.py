@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from solitaire_env.play.page_data import rules_text
 from solitaire_env.variants import get_variant, known_variants
 from tests.browser.conftest import OpenPage
+from tests.browser.playing import choose_targets
 from tests.browser.reading import drawn, moves, pile, ready, top
 from tests.recorded import recorded_game
 
@@ -66,6 +67,7 @@ def test_a_server_that_does_not_answer_is_reported(home: str, open_page: OpenPag
 def test_dragged_cards_return_if_they_are_not_dropped_on_a_target(home: str, open_page: OpenPage) -> None:
     page = ready(open_page(f"{home}?game=eights-down&deal=132"))
     before = drawn(page)
+    choose_targets(page)
     top(page, "t4").click()
     expect(pile(page, "t3")).to_have_class(re.compile("target"))
     assert "can go here" in (top(page, "t3").get_attribute("aria-label") or "")
@@ -316,6 +318,7 @@ def test_taps_move_cards_on_a_phone(home: str, open_page: OpenPage) -> None:
         page.touchscreen.tap(box["x"] + 9, box["y"] + 9)
     moves(page, 1)
     assert pile(page, "f3").locator(".card").get_attribute("data-card") == "AH"
+    choose_targets(page)
     top(page, "t4").tap()
     top(page, "t3").tap()
     moves(page, 2)
@@ -347,6 +350,7 @@ def test_games_are_found_by_search_and_kept_as_favourites(home: str, open_page: 
 def test_an_illegal_target_gets_the_reason_by_click_and_by_drag(home: str, open_page: OpenPage) -> None:
     page = ready(open_page(f"{home}?game=eights-down&deal=132"))
     legal = page.evaluate(LEGAL)
+    choose_targets(page)
     source = next(move.split(">")[0] for move in legal if move.replace(">c", ">f") not in legal)
     target = "f1"
     top(page, source).click()

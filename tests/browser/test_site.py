@@ -35,7 +35,7 @@ from solitaire_env.registration import step_limit
 from solitaire_env.transcripts import format_transcript, parse_transcript, replay
 from solitaire_env.variants import get_variant, known_variants
 from tests.browser.conftest import OpenPage
-from tests.browser.playing import by_click, by_keys, by_touch
+from tests.browser.playing import by_click, by_keys, by_touch, choose_targets
 from tests.browser.reading import drawn, expected, moves, ready
 from tests.games import ONE_PER_RULE
 
@@ -296,6 +296,7 @@ def test_a_whole_game_is_played(name: str, way: str, site: str, open_page: OpenP
     spec = GameSpec(variant, Settings(max_episode_steps=step_limit(variant)))
     (game,) = chain(*Runner(load_policy(policy, variant), spec, num_envs=1, record=True).play([deal]))
     page = open_page(f"{site}?game={name}&deal={deal}", height=1200, has_touch=way == "touch")
+    choose_targets(page)
     env = SolitaireEnv(variant, on_invalid="raise")
     env.reset(options={"deal": deal})
     for number, played in enumerate(game.moves):

@@ -16,7 +16,8 @@ from solitaire_env.notation import parse_position
 from solitaire_env.play.page_data import MAX_TRIED
 from solitaire_env.variants import POPULAR, get_variant
 from tests.browser.conftest import OpenPage
-from tests.browser.reading import moves, ready
+from tests.browser.playing import choose_targets
+from tests.browser.reading import drawn, moves, pile, ready, top
 
 pytestmark = pytest.mark.external
 
@@ -136,3 +137,82 @@ def test_a_stuck_game_offers_undo_restart_and_a_new_deal(home: str, open_page: O
     page.locator("#other").click()
     expect(page.locator("h1")).to_have_text(re.compile(r"Klondike, deal [1-9]\d*$"))
     moves(page, 0)
+
+
+# ---------------------------------------------------------------------------------------- one tap
+
+BEST = """async () => {
+    const { table } = await import(new URL("table.js", location));
+    const { legal, piles } = table.game;
+    const worth = (name) => (name[0] === "f" ? 0 : name[0] === "c" ? 3 : piles[name] ? 1 : 2);
+    const best = {};
+    for (const { source, targets: [target], count, exact } of legal) {
+        if (/^(s|f)/.test(source) || (exact && count > 1)) continue;
+        best[source] = Math.min(best[source] ?? 3, worth(target));
+    }
+    return best;
+}"""
+PLACE = """async () => {
+    const { table } = await import(new URL("table.js", location));
+    const { words } = table.session.played.at(-1);
+    return [" home, ", " onto ", " to the empty ", " to a cell"].findIndex((place) => words.includes(place));
+}"""
+PLAY = """async (line) => {
+    const { table, show } = await import(new URL("table.js", location));
+    table.session.goTo(0);
+    table.session.playLine(line);
+    show("jump");
+}"""
+
+
+@pytest.mark.parametrize(
+    ("name", "deal"), [("klondike", 0), ("eights-down", 7), ("freecell", 7), ("yukon", 7)]
+)
+@pytest.mark.parametrize("way", ["click", "Enter"])
+def test_one_tap_moves_a_card_to_its_best_place(
+    home: str, open_page: OpenPage, name: str, deal: int, way: str
+) -> None:
+    line = played_line(name, deal)
+    page = ready(open_page(f"{home}?game={name}&deal={deal}"))
+    for number in range(0, min(len(line), 60), 10):
+        page.evaluate(PLAY, line[:number])
+        moves(page, number)
+        for source, best in page.evaluate(BEST).items():
+            if way == "click":
+                top(page, source).click(position={"x": 5, "y": 5})
+            else:
+                top(page, source).press("Enter")
+            moves(page, number + 1)
+            assert page.evaluate(PLACE) == best, (number, source)
+            page.keyboard.press("u")
+            moves(page, number)
+
+
+def test_a_double_click_moves_one_card(home: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{home}?game=freecell&deal=7"))
+    source = next(name for name in page.evaluate(BEST) if name[0] == "t")
+    top(page, source).dblclick()
+    moves(page, 1)
+    page.keyboard.press("u")
+    moves(page, 0)
+    expect(page.locator("#redo")).to_be_enabled()
+
+
+def test_space_or_an_option_lets_the_player_choose_the_target(home: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{home}?game=eights-down&deal=132"))
+    expect(page.locator("#taps")).to_be_checked()
+    before = drawn(page)
+    top(page, "t4").press("Space")
+    expect(pile(page, "t3")).to_have_class(re.compile("target"))
+    top(page, "t4").press("Space")
+    expect(page.locator(".target")).to_have_count(0)
+    top(page, "t4").press("Space")
+    top(page, "t3").click()
+    moves(page, 1)
+    page.keyboard.press("u")
+    choose_targets(page)
+    page.reload()
+    expect(ready(page).locator("#taps")).not_to_be_checked()
+    top(page, "t4").click()
+    expect(pile(page, "t3")).to_have_class(re.compile("target"))
+    assert drawn(page) == before

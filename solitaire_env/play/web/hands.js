@@ -6,6 +6,9 @@ import { at, inTurn, onShow, playMove, showMessage, table } from "./table.js";
 const board = at("board");
 let picked = null; // { pile, count, choices, time }: the cards that the player has picked up, and when
 
+/** Whether a click on a card moves it to its best place; else it picks the card up. */
+const tapsMove = () => at("taps").checked;
+
 /** The legal moves from a pile. Foundations with the same card are alike. */
 function movesFrom(pile) {
   const { piles, legal } = table.game;
@@ -89,6 +92,14 @@ function targetAt(choices, pile) {
   return [...choices.keys()].find((name) => name[0] === "f");
 }
 
+/** The move of cards to their best place: home, onto a card, to a space, to a cell. */
+function bestMove(pile, count) {
+  const choices = choicesOf(pile, count);
+  const order = (name) => (name[0] === "f" ? 0 : name[0] === "c" ? 3 : cardsOf(table.game.piles[name]).length ? 1 : 2);
+  const [best] = [...choices.keys()].sort((a, b) => order(a) - order(b));
+  return choices.get(best);
+}
+
 const moveHome = (pile) => movesFrom(pile).find((move) => move.targets[0][0] === "f");
 
 /** Draw, or turn the waste over if the stock is empty, whichever is legal. */
@@ -120,7 +131,8 @@ board.addEventListener("click", (event) => {
   else inTurn(() => cancelPick());
 });
 
-function clickAt({ pile, count }, { detail, timeStamp }) {
+/** A click on cards, or a key on them; taps: whether it moves them to their best place, if none are picked up. */
+function clickAt({ pile, count }, { detail, timeStamp }, taps = tapsMove()) {
   if (pile === "stock") return draw();
   const again = picked?.pile === pile && picked.count === count;
   const home = again && count === 1 && detail > 0 && timeStamp - picked.time < TWICE && moveHome(pile);
@@ -128,6 +140,11 @@ function clickAt({ pile, count }, { detail, timeStamp }) {
   const target = picked && targetAt(picked.choices, pile);
   if (picked?.choices.has(target)) return playMove(picked.choices.get(target));
   if (again) return cancelPick();
+  if (taps && !picked && pile[0] !== "f") {
+    if (detail > 1) return undefined; // the second click of a double click, on the card below
+    const move = bestMove(pile, count);
+    if (move) return playMove(move);
+  }
   const { pile: from, count: held } = picked ?? {};
   pick(pile, count, timeStamp);
   // Nothing can be picked up there, so the click was meant as a target.
@@ -174,6 +191,8 @@ board.addEventListener("keydown", (event) => {
     const cards = [...pileOf(board, pile).querySelectorAll(".card.playable")];
     const here = cards.includes(event.target) ? cards.indexOf(event.target) : cards.length;
     cards[here - by]?.focus();
+  } else if (event.key === " " && event.target.matches(".card, .base")) {
+    atPile(pile, () => clickAt(place, event, false));
   } else if (event.key.toLowerCase() === "f") {
     atPile(pile, () => {
       const home = moveHome(pile);
@@ -182,6 +201,9 @@ board.addEventListener("keydown", (event) => {
   } else return;
   event.preventDefault();
 });
+
+// Some browsers click at the end of the key.
+board.addEventListener("keyup", (event) => event.key === " " && event.target.matches(".card, .base") && event.preventDefault());
 
 // ---------------------------------------------------------------------------------------- drag
 

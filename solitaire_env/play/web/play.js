@@ -120,7 +120,7 @@ at("open-rules").onclick = () => {
 
 // ---------------------------------------------------------------------------------------- view
 
-const VIEW = { labels: false, four: false, thinking: false };
+const VIEW = { taps: true, labels: false, four: false, thinking: false };
 
 function showView() {
   for (const name of ["labels", "four"]) document.body.classList.toggle(name, at(name).checked);
