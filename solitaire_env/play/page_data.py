@@ -31,7 +31,7 @@ from solitaire_env.core.supermoves import MOST_SINGLES, make_scratch, write_sing
 from solitaire_env.core.variant import HOUSE_RULES, Variant
 from solitaire_env.core.worlds import resample_rows
 from solitaire_env.evaluation.runner import TOP_ACTIONS
-from solitaire_env.move_features.autoplay import find_safe_moves
+from solitaire_env.move_features.autoplay import find_safe_moves, has_safe_moves
 from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.moves import make_move_scratch
 from solitaire_env.move_features.reader import make_scratch as make_reader_scratch
@@ -181,6 +181,7 @@ def game_data(variant: Variant) -> dict[str, Any]:
         "pysol_places": pysol_places(variant) if variant.pysol_order else [],
         "limit": step_limit(variant),
         "describe": rules_text(variant),
+        "safe": has_safe_moves(variant),
         "deals": described(make_deals(rules, variant.tableau, 1, variant.face_down_rows or ())),
         "views": views,
         "policies": policies,

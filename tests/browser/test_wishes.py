@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from itertools import chain
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
 from solitaire_env import SolitaireEnv
+from solitaire_env.core.layout import action_layout, make_rules
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.evaluation.runner import Runner
 from solitaire_env.loading import load_policy
+from solitaire_env.move_features.autoplay import autoplay_safe_moves, has_safe_moves
 from solitaire_env.notation import parse_position
 from solitaire_env.play.page_data import MAX_TRIED
 from solitaire_env.variants import POPULAR, get_variant
@@ -216,3 +219,97 @@ def test_space_or_an_option_lets_the_player_choose_the_target(home: str, open_pa
     top(page, "t4").click()
     expect(pile(page, "t3")).to_have_class(re.compile("target"))
     assert drawn(page) == before
+
+
+# ------------------------------------------------------------------- cards go home by themselves
+
+HOME = """async ([game, deal, line]) => {
+    const { openSession } = await import(new URL("engine/engine.js", location));
+    const session = (await openSession(game)).start(deal);
+    return [null, ...line].map((move) => {
+        if (move) session.play(move);
+        return [session.homeMove({ safe: false }) ?? null, session.homeMove({ safe: true }) ?? null];
+    });
+}"""
+
+
+@pytest.mark.parametrize(
+    "name", ["klondike", "eights-down", "seahaven-towers", "forty-thieves", "penguin", "number-ten"]
+)
+def test_the_cards_that_go_home_by_themselves_are_those_of_the_engine(
+    home: str, open_page: OpenPage, name: str
+) -> None:
+    line = played_line(name, 7)
+    env = SolitaireEnv(name, on_invalid="raise", max_episode_steps=1000)
+    env.reset(options={"deal": 7})
+    rules, layout = make_rules(env.variant), action_layout(env.variant)
+    wanted = []
+    for text in (*line, None):
+        texts = [env.action_text(a) for a in env.legal_actions() if layout.decode(a).kind == "home"]
+        row = np.array([env.get_state()["row"]], dtype=np.int8)
+        [safe] = autoplay_safe_moves(rules, row, env.action_masks()[None])
+        can = has_safe_moves(env.variant) and safe >= 0
+        wanted.append([texts[0] if texts else None, env.action_text(int(safe)) if can else None])
+        if text:
+            env.step(env.parse_action(text))
+    page = open_page(f"{home}?game={name}&deal=1")
+    found = page.evaluate(HOME, [name, "7", line])
+    assert found == wanted
+    assert any(any_home for any_home, _ in wanted)
+    assert any(safe for _, safe in wanted) == has_safe_moves(env.variant)
+
+
+@pytest.mark.parametrize("which", ["off", "safe", "all"])
+def test_cards_go_home_after_a_move_as_the_option_says(home: str, open_page: OpenPage, which: str) -> None:
+    """Undo takes back one of them, and none of them goes again."""
+    page = ready(open_page(f"{home}?game=eights-down&deal=132"))
+    page.locator("#home").select_option(which)
+    line = played_line("eights-down", 132)
+    homes = [text.endswith(">f") for text in line]
+    number = next(k for k in range(1, len(line)) if not homes[k] and homes[k + 1])
+    page.evaluate(PLAY, line[:number])
+    page.evaluate(ONE, line[number])
+    left = {"off": None, "safe": 1, "all": 0}[which]
+    if left is None:
+        moves(page, number + 1)
+        page.wait_for_timeout(300)
+        moves(page, number + 1)
+        return
+    page.wait_for_function(NONE_LEFT, arg=left)
+    gone = int(page.locator("#board").get_attribute("data-moves") or 0)
+    assert gone > number + 1
+    page.keyboard.press("u")
+    moves(page, gone - 1)
+    page.wait_for_timeout(300)
+    moves(page, gone - 1)
+    page.reload()
+    expect(ready(page).locator("#home")).to_have_value(which)
+
+
+ONE = """async (action) => {
+    const { inTurn, playMove } = await import(new URL("table.js", location));
+    await inTurn(() => playMove({ action }));
+}"""
+NONE_LEFT = """async (safe) => {
+    const { table } = await import(new URL("table.js", location));
+    return table.session.homeMove({ safe: Boolean(safe) }) === undefined;
+}"""
+
+
+def test_a_card_that_is_taken_back_stays(home: str, open_page: OpenPage) -> None:
+    line = played_line("klondike", 0)
+    page = ready(open_page(f"{home}?game=klondike&deal=0#moves={','.join(line)}"))
+    page.locator("#home").select_option("all")
+    back = next(move["action"] for move in page.evaluate(LEGAL) if move["source"][0] == "f")
+    page.evaluate(ONE, back)
+    moves(page, len(line) + 1)
+    page.wait_for_timeout(300)
+    moves(page, len(line) + 1)
+    page.keyboard.press("d")
+    moves(page, len(line) + 3)
+
+
+LEGAL = """async () => {
+    const { table } = await import(new URL("table.js", location));
+    return table.game.legal;
+}"""

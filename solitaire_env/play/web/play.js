@@ -78,16 +78,31 @@ at("other").onclick = () => deal({ ...wantedAgain(), deal: "random" });
 /** The game on the board, to be dealt again. */
 const wantedAgain = () => ({ game: table.game.game, rules: table.game.rules, variant: table.session.linked });
 
-/** Send all cards home, one after another. */
-at("finish").onclick = async () => {
-  const { session } = table;
-  const { finish } = table.game;
-  for (const action of finish) {
-    const played = await inTurn(() => table.session === session && table.game.finish[0] === action && playMove({ action }));
-    if (!played || table.session !== session) return;
-    await new Promise((resolve) => setTimeout(resolve, 60));
-  }
-};
+let sending = null; // the newest run of moves home: { plays: whether it is playing one }
+
+/** Send cards home, one after another, until next returns no move, or anything else happens on the board. */
+async function sendHome(next) {
+  const own = (sending = { plays: false });
+  let action;
+  const advance = () => {
+    action = sending === own ? next() : undefined;
+    if (!action) return;
+    own.plays = true;
+    playMove({ action });
+    own.plays = false;
+  };
+  while ((await inTurn(advance)) && action) await new Promise((resolve) => setTimeout(resolve, 60));
+}
+
+at("finish").onclick = () => sendHome(() => table.game.finish[0]);
+
+onShow((game, before, why) => {
+  if (sending?.plays) return;
+  sending = null;
+  const which = at("home").value;
+  if (which === "off" || table.autoplay || !["move", "deal"].includes(why)) return;
+  sendHome(() => table.session.homeMove({ safe: which === "safe" }));
+});
 at("close-won").onclick = () => (at("won").hidden = true);
 
 // --------------------------------------------------------------------------------------- tools
@@ -118,20 +133,23 @@ at("open-rules").onclick = () => {
   at("rules").showModal();
 };
 
-// ---------------------------------------------------------------------------------------- view
+// ------------------------------------------------------------------------------------- options
 
-const VIEW = { taps: true, labels: false, four: false, thinking: false };
+const OPTIONS = { taps: true, home: "off", labels: false, four: false, thinking: false };
 
 function showView() {
   for (const name of ["labels", "four"]) document.body.classList.toggle(name, at(name).checked);
   if (table.game) fitBoard(board);
 }
 
-const chosen = { ...VIEW, ...loadItem("view") };
-for (const name of Object.keys(VIEW)) {
-  at(name).checked = chosen[name];
+/** The property of an option's control that has its value. */
+const valueOf = (name) => (typeof OPTIONS[name] === "boolean" ? "checked" : "value");
+
+const chosen = { ...OPTIONS, ...loadItem("view") };
+for (const name of Object.keys(OPTIONS)) {
+  at(name)[valueOf(name)] = chosen[name];
   at(name).onchange = () => {
-    storeItem("view", Object.fromEntries(Object.keys(VIEW).map((key) => [key, at(key).checked])));
+    storeItem("view", Object.fromEntries(Object.keys(OPTIONS).map((key) => [key, at(key)[valueOf(key)]])));
     showView();
     if (name === "thinking") think();
   };

@@ -32,6 +32,10 @@ export class Session {
     this.random = machine.array("int64", [1]);
     const pick = { streams: this.seeds, chosen: machine.array("int64", [0]), rows, numbers: this.random };
     this.pickRows = machine.bind("pick_rows", pick);
+    this.safe = machine.array("int64", [1]);
+    this.findSafe = machine.bind("find_safe_moves", {
+      rules, state: machine.arrays(view.state), observations: state.rows, masks: state.mask, chosen: this.safe,
+    }); // prettier-ignore
     this.played = [];
     this.undone = [];
     this.helpers = new Set(); // the policies that played a move of this deal, also one that was taken back
@@ -142,6 +146,17 @@ export class Session {
     for (const { action } of line.slice(this.played.length, move)) this.step(action);
     this.played = line.slice(0, move);
     this.undone = line.slice(move).reverse();
+  }
+
+  /** The next move home that the player need not make: any, or one that cannot be wrong; undefined if there is none. */
+  homeMove({ safe }) {
+    const { cards, played, variant } = this;
+    // A card that the player took back from a foundation stays.
+    if (cards.status !== "playing" || (played.length && cards.kindOf(played.at(-1).action) === "worry")) return undefined;
+    if (!safe) return cards.texts[cards.legal().find((action) => cards.kindOf(action) === "home")];
+    if (!variant.safe) return undefined;
+    this.findSafe();
+    return cards.texts[this.safe[0]];
   }
 
   /** Whether the player knows the cards of the stock. */
