@@ -313,3 +313,29 @@ LEGAL = """async () => {
     const { table } = await import(new URL("table.js", location));
     return table.game.legal;
 }"""
+
+
+# --------------------------------------------------------------------------------- deal of the day
+
+
+def test_the_deal_of_the_day_is_the_same_for_all(home: str, open_page: OpenPage) -> None:
+    """Its link continues the game of the day; the day is that of UTC."""
+    today = "20270301"
+    page = open_page(f"{home}?game=yukon&deal=7", timezone_id="Pacific/Auckland")
+    page.clock.set_fixed_time("2027-03-01T12:30:00Z")  # 2 March in Auckland
+    for query, title in (("?daily", "Klondike"), ("?daily&game=freecell", "FreeCell")):
+        page.goto(f"{home}{query}")
+        expect(page.locator("h1")).to_have_text(f"{title}, deal {today}")
+        assert page.url.endswith(f"&deal={today}")
+    board = drawn(page)
+    page.evaluate(ONE, page.evaluate(LEGAL)[0]["action"])
+    moves(page, 1)
+    page.goto(f"{home}?daily&game=freecell")
+    moves(page, 1)
+    other = open_page(f"{home}?game=yukon&deal=7", timezone_id="America/Los_Angeles")
+    other.clock.set_fixed_time("2027-03-01T00:30:00Z")  # 28 February in Los Angeles
+    other.locator("#open-new").click()
+    other.locator("#game [value=freecell]").check()
+    other.locator("#daily").click()
+    expect(other.locator("h1")).to_have_text(f"FreeCell, deal {today}")
+    assert drawn(other) == board

@@ -59,6 +59,9 @@ function showState(game) {
 
 // ------------------------------------------------------------------------------------- the end
 
+/** The deal of the day, the same for all: the date in Greenwich as a number. */
+const dealOfToday = () => new Date().toISOString().slice(0, 10).replaceAll("-", "");
+
 /** The number, or name, of the deal after this one. */
 function nextDeal({ deal }) {
   const [, name, number] = deal.match(/^(.*?)(\d+)$/);
@@ -232,6 +235,7 @@ at("new").onsubmit = (event) => {
   dealFromForm(at("deal").value.trim());
 };
 at("random").onclick = () => dealFromForm("random");
+at("daily").onclick = () => dealFromForm(dealOfToday());
 at("close-new").onclick = () => at("new-game").close();
 at("game").onchange = () => {
   const own = plainRules(chosenGame());
@@ -253,12 +257,12 @@ onLine((line) =>
 
 /** Open the game of the address, the one that was played last, or a random deal. */
 async function open() {
-  const search = location.search || (location.hash ? "" : lastAddress() ?? "");
-  const query = new URLSearchParams(search);
+  const query = new URLSearchParams(location.search || (location.hash ? "" : lastAddress() ?? ""));
+  if (query.has("daily")) query.set("deal", dealOfToday());
   const { moves, helpers, variant } = partsOfLink();
   const rules = Object.fromEntries(RULES.filter((rule) => query.has(rule)).map((rule) => [rule, query.get(rule)]));
   const asked = { game: query.get("game") ?? games[0].name, rules, deal: query.get("deal") ?? "random" };
-  const known = search ? keptGame(search) : null;
+  const known = asked.deal === "random" ? null : keptGame(address(asked));
   const texts = known?.moves.map((move) => (typeof move === "string" ? move : move[0])) ?? [];
   // The moves of a link replace those of the kept game, unless that one goes on from there.
   const kept = moves?.some((text, k) => text !== texts[k]) ? null : known && { ...known, at: moves?.length ?? known.at };
