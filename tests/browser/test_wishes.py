@@ -21,6 +21,7 @@ from solitaire_env.variants import POPULAR, get_variant
 from tests.browser.conftest import OpenPage
 from tests.browser.playing import choose_targets
 from tests.browser.reading import drawn, moves, pile, ready, top
+from tests.recorded import recorded_game
 
 pytestmark = pytest.mark.external
 
@@ -339,3 +340,39 @@ def test_the_deal_of_the_day_is_the_same_for_all(home: str, open_page: OpenPage)
     other.locator("#daily").click()
     expect(other.locator("h1")).to_have_text(f"FreeCell, deal {today}")
     assert drawn(other) == board
+
+
+# ------------------------------------------------------------------------------- time and moves
+
+
+def test_time_and_moves_are_shown_kept_and_can_be_hidden(home: str, open_page: OpenPage) -> None:
+    line = recorded_game("eights-down").actions
+    page = open_page(f"{home}?game=busy-aces&deal=7")
+    page.clock.install(time=0)
+    page.goto(f"{home}?game=busy-aces&deal=7")
+    clock = ready(page).locator("#clock")
+    page.clock.run_for(5000)
+    expect(clock).to_have_text("0:00, 0 moves. ")  # before the first move
+    page.keyboard.press("d")
+    page.clock.run_for(1000)
+    moves(page, 1)
+    expect(clock).to_have_text(re.compile("0:0[12], 1 move. "))
+    page.clock.run_for(3725_000)
+    expect(clock).to_have_text(re.compile("1:02:0[67], 1 move. "))
+    page.evaluate("Object.defineProperty(document, 'hidden', { configurable: true, value: true })")
+    page.clock.run_for(60_000)
+    page.evaluate("delete document.hidden")
+    page.keyboard.press("d")
+    moves(page, 2)
+    page.reload()
+    expect(clock).to_have_text(re.compile("1:02:0[6789], 2 moves. "))
+    page.goto(f"{home}?game=eights-down&deal=132#moves={','.join(line[:-1])}")
+    expect(clock).to_have_text(f"0:00, {len(line) - 1} moves. ")
+    page.locator("#time").uncheck()
+    expect(clock).to_be_hidden()
+    page.locator("#time").check()
+    page.evaluate(ONE, line[-1])
+    expect(page.locator("#won-title")).to_have_text(re.compile(f"Won, in {len(line)} moves and 0:0[0-9]"))
+    said = clock.inner_text()
+    page.clock.run_for(5000)
+    assert clock.inner_text() == said  # the game is over

@@ -54,7 +54,7 @@ function keep() {
   const { session, game } = table;
   const search = address(game);
   const moves = session.line.map(({ text, by, decides }) => (by || !decides ? [text, by, Number(decides)] : text));
-  storeItem(keyOf(search), { moves, at: game.moves_played, helpers: [...session.helpers], variant: session.linked ?? null });
+  storeItem(keyOf(search), { moves, at: game.moves_played, seconds: session.seconds, helpers: [...session.helpers], variant: session.linked ?? null });
   const others = (loadItem("games") ?? []).filter((known) => known !== search);
   for (const dropped of others.splice(KEPT - 1)) localStorage.removeItem(`solitaire.${keyOf(dropped)}`);
   storeItem("games", [search, ...others]);
@@ -67,9 +67,10 @@ export const keptGame = (search) => loadItem(keyOf(search));
 export const lastAddress = () => loadItem("games")?.[0] ?? null;
 
 /** Play the moves of a kept game. */
-export function playKept(session, { moves, at: played, helpers }) {
+export function playKept(session, { moves, at: played, helpers, seconds = 0 }) {
   session.playLine(moves.map((move) => (typeof move === "string" ? move : { text: move[0], by: move[1], decides: Boolean(move[2]) })));
   session.goTo(played);
+  session.seconds = seconds;
   helpers.forEach((helper) => session.helpers.add(helper));
 }
 

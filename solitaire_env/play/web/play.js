@@ -1,5 +1,6 @@
 // The page to play: the board, new games, and which buttons are enabled.
 import { arrivals, cardsHome, drawBoard, make } from "./board.js";
+import { timeText } from "./clock.js";
 import { fitBoard } from "./fit.js";
 import { chooseGame, chosenGame, listGames, resetSearch } from "./gamelist.js";
 import "./hands.js";
@@ -44,7 +45,7 @@ function showHead(game) {
   const home = cardsHome(game.piles, game.cards);
   const rules = [game.rules.build, `spaces: ${game.rules.spaces}`, game.rules.moves].join(", ");
   at("title").textContent = `${game.title}, deal ${game.deal}`;
-  at("about").textContent = `${home} of ${game.cards} cards home, move ${game.moves_played}. Rules: ${rules}.`;
+  at("about").textContent = `${home} of ${game.cards} cards home. Rules: ${rules}.`;
   document.title = at("title").textContent;
 }
 
@@ -69,7 +70,8 @@ function nextDeal({ deal }) {
 }
 
 function showWin(game) {
-  at("won-title").textContent = `Won, in ${game.moves_played} moves`;
+  const time = at("time").checked ? ` and ${timeText(table.session.seconds)}` : "";
+  at("won-title").textContent = `Won, in ${game.moves_played} moves${time}`;
   at("next").textContent = `Next deal: ${nextDeal(game)}`;
 }
 
@@ -138,9 +140,10 @@ at("open-rules").onclick = () => {
 
 // ------------------------------------------------------------------------------------- options
 
-const OPTIONS = { taps: true, home: "off", labels: false, four: false, thinking: false };
+const OPTIONS = { taps: true, home: "off", time: true, labels: false, four: false, thinking: false };
 
 function showView() {
+  at("clock").hidden = !at("time").checked;
   for (const name of ["labels", "four"]) document.body.classList.toggle(name, at(name).checked);
   if (table.game) fitBoard(board);
 }

@@ -38,6 +38,7 @@ export class Session {
     }); // prettier-ignore
     this.played = [];
     this.undone = [];
+    this.seconds = 0; // that its player spent on it
     this.helpers = new Set(); // the policies that played a move of this deal, also one that was taken back
   }
 
