@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -376,3 +378,51 @@ def test_time_and_moves_are_shown_kept_and_can_be_hidden(home: str, open_page: O
     said = clock.inner_text()
     page.clock.run_for(5000)
     assert clock.inner_text() == said  # the game is over
+
+
+# ------------------------------------------------------------------------------------ statistics
+
+
+def test_statistics_are_exported_and_imported(home: str, open_page: OpenPage, tmp_path: Path) -> None:
+    line = recorded_game("eights-down").actions
+    page = ready(open_page(f"{home}?game=eights-down&deal=132#moves={','.join(line[:-1])}"))
+    page.evaluate(ONE, line[-1])
+    expect(page.locator("#statistics tr").nth(1)).to_have_text("Won1, 100 %")
+    with page.expect_download() as saved:
+        page.locator("#export").click()
+    assert saved.value.suggested_filename == "solitaire-statistics.json"
+    path = tmp_path / "statistics.json"
+    saved.value.save_as(path)
+    other = ready(open_page(f"{home}?game=eights-down&deal=5", refused=True))
+    own = other.locator("#statistics tr")
+    expect(own.first).to_have_text("Games played0")
+    wrong = tmp_path / "wrong.json"
+    good = json.loads(path.read_text())["eights-down"]
+    for text, reason in (
+        ("no json", "is not valid JSON"),
+        ("[]", "it has no games"),
+        (json.dumps({"x": {**good, "won": -1}}), "won of x is -1, allowed: a whole number from 0"),
+        (
+            json.dumps({"x": {**good, "moves": "1"}}),
+            'moves of x is "1", allowed: a whole number from 0, or null',
+        ),
+        (json.dumps({"eights-down": {**good, "deals": [1]}}), "deals of eights-down is no list of texts"),
+        (json.dumps({"x": None}), "played of x is undefined"),
+    ):
+        wrong.write_text(text)
+        other.locator("#import-file").set_input_files(wrong)
+        expect(other.locator("#status.error")).to_contain_text("wrong.json cannot be imported: ")
+        expect(other.locator("#status.error")).to_contain_text(reason)
+    expect(own.first).to_have_text("Games played0")
+    for said in ("1 game; of 0,", "0 games; of 1,"):
+        other.locator("#import-file").set_input_files(path)
+        expect(other.locator("#status")).to_contain_text(f"Imported the statistics of {said}")
+        expect(own.nth(1)).to_have_text("Won1, 100 %")
+    # Figures that are newer here are not lost.
+    other.keyboard.press("Escape")
+    other.evaluate(ONE, other.evaluate(LEGAL)[0]["action"])
+    other.locator("#give-up").click()
+    expect(own.first).to_have_text("Games played2")
+    other.locator("#import-file").set_input_files(path)
+    expect(other.locator("#status")).to_contain_text("Imported the statistics of 0 games")
+    expect(own.first).to_have_text("Games played2")

@@ -32,10 +32,11 @@ export function playMove({ action }) {
   show("move");
 }
 
-/** Save text about the game as a file. */
-export function saveFile(text, ending) {
-  const name = `${table.game.game}-${table.game.deal}`.replace(/[^\w.-]+/g, "-");
-  const url = URL.createObjectURL(new Blob([text], { type: ending === "html" ? "text/html" : "text/plain" }));
+const TYPES = { html: "text/html", json: "application/json", txt: "text/plain" };
+
+/** Save text as a file, which has the name of the game on the board unless another is given. */
+export function saveFile(text, ending, name = `${table.game.game}-${table.game.deal}`.replace(/[^\w.-]+/g, "-")) {
+  const url = URL.createObjectURL(new Blob([text], { type: TYPES[ending] }));
   Object.assign(document.createElement("a"), { href: url, download: `${name}.${ending}` }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
