@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from solitaire_env import SolitaireEnv
@@ -20,9 +21,10 @@ from solitaire_env.move_features.autoplay import autoplay_safe_moves, has_safe_m
 from solitaire_env.notation import parse_position
 from solitaire_env.play.page_data import MAX_TRIED
 from solitaire_env.variants import POPULAR, get_variant
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import SCREENSHOTS, OpenPage
 from tests.browser.playing import choose_targets
 from tests.browser.reading import drawn, moves, pile, ready, top
+from tests.browser.test_layout import fits
 from tests.recorded import recorded_game
 
 pytestmark = pytest.mark.external
@@ -129,11 +131,11 @@ def test_a_stuck_game_offers_undo_restart_and_a_new_deal(home: str, open_page: O
     address = f"{home}?game=klondike&deal=0#moves={','.join(line)}"
     page = ready(open_page(address, width=390, height=740))
     expect(page.locator("#ended")).to_be_visible()
-    expect(page.locator("#status")).to_have_text("Stuck: the moves that are left change nothing.")
+    expect(page.locator("#status")).to_have_text("Stuck: no move helps.")
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     page.keyboard.press("d")
     moves(page, len(line) + 1)
-    expect(page.locator("#status")).to_have_text("Stuck: the moves that are left change nothing.")
+    expect(page.locator("#status")).to_have_text("Stuck: no move helps.")
     page.locator("#back").click()
     moves(page, len(line))
     page.locator("#over").click()
@@ -426,3 +428,61 @@ def test_statistics_are_exported_and_imported(home: str, open_page: OpenPage, tm
     other.locator("#import-file").set_input_files(path)
     expect(other.locator("#status")).to_contain_text("Imported the statistics of 0 games")
     expect(own.first).to_have_text("Games played2")
+
+
+# ----------------------------------------------------------------------------------------- looks
+
+OVERLAPS = """() => {
+    const box = (name) => document.querySelector(name).getBoundingClientRect();
+    const [stock, foundation, ...waste] = [
+        box(".pile-stock"), box(".foundations"),
+        ...[...document.querySelectorAll(".pile-waste > *")].map((part) => part.getBoundingClientRect()),
+    ];
+    const away = (one, other) => one.right <= other.left + 0.5 || one.left >= other.right - 0.5
+        || one.bottom <= other.top + 0.5 || one.top >= other.bottom - 0.5;
+    return {
+        right: stock.left + stock.right > box("#board").left + box("#board").right,
+        overlaps: waste.filter((part) => !away(part, stock) || !away(part, foundation)).length,
+        outside: waste.filter((part) => part.left < 0 || part.right > innerWidth).length,
+    };
+}"""
+
+
+@pytest.mark.parametrize("name", ["klondike", "forty-thieves", "triple-line"])
+def test_the_stock_can_be_on_the_right(home: str, open_page: OpenPage, name: str) -> None:
+    page = ready(open_page(f"{home}?game={name}&deal=7"))
+    for number in range(1, 9):
+        page.keyboard.press("d")
+        moves(page, number)
+    for mirrored in (False, True):
+        page.locator("#mirrored").set_checked(mirrored)
+        for width, height in ((1366, 768), (820, 1180), (390, 740), (812, 375)):
+            page.set_viewport_size({"width": width, "height": height})
+            found = fits(page, f"{name}, {width}") and page.evaluate(OVERLAPS)
+            page.screenshot(path=SCREENSHOTS / f"mirrored-{mirrored}-{name}-{width}.png")
+            assert not found["overlaps"] and not found["outside"], (mirrored, width, found)
+            assert found["right"] == mirrored, (width, found)
+    page.locator(".pile-stock .base").click(position={"x": 5, "y": 5})
+    moves(page, 9)
+    page.reload()
+    expect(ready(page).locator("body.mirrored")).to_have_count(1)
+
+
+def test_felts_and_backs_differ_and_are_kept(home: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{home}?game=klondike&deal=7"))
+    page.locator("#labels").check()
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        for option, part in (("felt", ".board-frame"), ("backs", ".card.down"), ("backs", ".base.back")):
+            looks = set()
+            names = page.locator(f"#{option} option").evaluate_all("(all) => all.map(({ value }) => value)")
+            for name in names:
+                page.locator(f"#{option}").select_option(name)
+                looks.add(page.locator(part).first.evaluate("(own) => getComputedStyle(own).background"))
+                result = Axe().run(page)
+                assert result.violations_count == 0, result.generate_report()
+            assert len(looks) == len(names) == 3
+    page.reload()
+    expect(ready(page).locator(f"body.felt-{page.locator('#felt').input_value()}")).to_have_count(1)
+    expect(page.locator("#backs")).to_have_value("dots")
+    expect(page.locator("#felt")).to_have_value("gray")

@@ -54,7 +54,7 @@ function showState(game) {
     won: `Won, in ${game.moves_played} moves.`,
     stuck: "Stuck: no move is legal.",
   };
-  if (game.spent) return showMessage("Stuck: the moves that are left change nothing.");
+  if (game.spent) return showMessage("Stuck: no move helps.");
   showMessage(ends[game.state] ?? (game.last ? `${game.last.words}.` : "Your move."));
 }
 
@@ -140,11 +140,14 @@ at("open-rules").onclick = () => {
 
 // ------------------------------------------------------------------------------------- options
 
-const OPTIONS = { taps: true, home: "off", time: true, labels: false, four: false, thinking: false };
+const OPTIONS = { taps: true, home: "off", time: true, labels: false, four: false, mirrored: false, backs: "blue", felt: "green", thinking: false };
 
 function showView() {
   at("clock").hidden = !at("time").checked;
-  for (const name of ["labels", "four"]) document.body.classList.toggle(name, at(name).checked);
+  for (const name of ["labels", "four", "mirrored"]) document.body.classList.toggle(name, at(name).checked);
+  for (const name of ["backs", "felt"]) {
+    for (const { value } of at(name).options) document.body.classList.toggle(`${name}-${value}`, at(name).value === value);
+  }
   if (table.game) fitBoard(board);
 }
 
