@@ -49,7 +49,7 @@ export function weightsOf({ file: name }) {
 /** The data of a game that a link holds: no networks, which are files of a site. */
 function ofLink(game) {
   const policies = game.policies.filter(({ file }) => !file);
-  return { ...game, policies, best: policies.at(-1).id };
+  return { ...game, policies, best: policies.at(-1)?.id };
 }
 
 /** The data of a game as text for a link: a custom game or house rules, which no list contains. */
