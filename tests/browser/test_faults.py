@@ -289,6 +289,8 @@ def test_a_wrong_link_names_the_nearest_games_and_offers_one(home: str, open_pag
 
 def test_a_slow_network_shows_that_something_loads(home: str, open_page: OpenPage) -> None:
     page = ready(open_page(home))
+    # The files that it keeps would be quick.
+    page.evaluate("navigator.serviceWorker.ready.then((worker) => worker.unregister())")
     page.route("**/engine.wasm", lambda route: page.wait_for_timeout(300) or route.fallback())  # type: ignore[func-returns-value]
     page.goto(f"{home}?game=klondike&deal=7", wait_until="commit")
     says(page, "Loading ...")
