@@ -137,17 +137,24 @@ def score(games: Sequence[Game], split: str | None = None, track: Track = "playe
         if sorted(map(str, deals)) != sorted(str(game.deal) for game in games):
             raise ValueError(f"the {len(games)} games are not one of each of the {len(deals)} of {split!r}")
     s = summarize(games)
-    known = references(variant)
-    best = known.get("thoughtful" if track == "thoughtful" else "best")
-    scored = None
-    if published and best is not None:
-        low = known["random"].cards_home
-        scored = 100 * (s.cards_home - low) / (best.cards_home - low)
+    scored = score_of(s.cards_home, variant, track) if published else None
     return Score(
         env=first.env, rules=first.rules, split=split, track=track, policy=first.policy, moves=first.moves,
         seed=first.seed, fingerprint=first.fingerprint, games=s.games, wins=s.wins, win_rate=s.win_rate,
         win_interval=s.win_interval, cards_home=s.cards_home, cards_interval=s.cards_interval, score=scored,
     )  # fmt: skip
+
+
+def score_of(cards_home: float, game: str | Variant, track: Track = "player") -> float | None:
+    """The score of mean cards home by the published rules: 0 for ``random``, 100 for the best stored result
+    of the track; None without references.
+    """
+    known = references(game)
+    best = known.get("thoughtful" if track == "thoughtful" else "best")
+    if best is None:
+        return None
+    low = known["random"].cards_home
+    return 100 * (cards_home - low) / (best.cards_home - low)
 
 
 def interquartile_mean(scores: Sequence[float]) -> float:
