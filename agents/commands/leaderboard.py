@@ -3,7 +3,8 @@
 ``add`` plays deals with a policy and stores the games in a table of ``results/``
 (:mod:`agents.results.stored`). ``replay`` plays stored games again and compares them. ``write`` writes the
 tables in the README, in ``docs/explanation/search-and-solver.md`` and in the model cards from the stored
-results; ``check`` reports whether a table differs from them.
+results; ``check`` reports whether a table differs from them, and checks the submissions of others
+(:mod:`agents.results.submissions`).
 """
 
 import os
@@ -23,6 +24,7 @@ from agents.results import by_game, stored
 from agents.results.model_card import training_of
 from agents.results.pages import stored_pages
 from agents.results.stored import About, Training
+from agents.results.submissions import read_submissions
 from agents.results.tables import summary_table
 from agents.runs.config_files import dump_config, load_config
 from solitaire_env import VARIANTS, Variant
@@ -111,7 +113,7 @@ class Write:
 
 @dataclass
 class Check:
-    """Report tables that differ from the stored results; the exit status is 1 if there are any."""
+    """Check the submissions, and report tables that differ from the stored results: exit status 2 or 1."""
 
 
 # ------------------------------------------------------------------------------------------ add
@@ -269,7 +271,9 @@ def replay(a: Replay) -> int:
 
 
 def write(a: Write | Check) -> int:
-    """Write the pages with tables, or list those that would change."""
+    """Write the pages with tables; or check the submissions, and list the pages that would change."""
+    if isinstance(a, Check):
+        read_submissions()
     changed = {
         path: text
         for path, text in stored_pages().items()

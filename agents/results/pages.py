@@ -10,11 +10,13 @@ from agents.results.benchmark import benchmark_data, known_winnable, splits_data
 from agents.results.model_card import model_card
 from agents.results.solver_results import SolverResult, solver_results, solver_table
 from agents.results.stored import Entry, read_abouts, read_entries, read_leaderboard, weights_hash
-from agents.results.tables import against, cost, home, range_text, table, won
+from agents.results.submissions import Submission, read_submissions
+from agents.results.tables import against, cost, home, range_text, share, table, won
 from agents.results.winnability import counted, winnability_picture, winnability_table
-from solitaire_env import VARIANTS, benchmark, env_id, splits
+from solitaire_env import VARIANTS, Variant, benchmark, env_id, splits
 from solitaire_env.evaluation import Summary, summarize
 from solitaire_env.family import TRAIN
+from solitaire_env.loading import SEARCH
 from solitaire_env.policies import shipped
 from solitaire_env.registration import env_variant, step_limit
 
@@ -29,17 +31,21 @@ MARK: Final = "<!-- {} -->\n"
 
 
 def whole_pages() -> dict[Path, str]:
-    """The texts of ``docs/reference/leaderboard.md`` and ``docs/reference/family.md``, by path.
+    """The texts of ``leaderboard.md``, ``family.md`` and ``scoreboard.md`` in ``docs/reference``, by path.
 
     They are not stored: the docs' configuration writes them before it builds the docs.
 
     Raises
     ------
     ValueError
-        If a stored result is impossible.
+        If a stored result is impossible, or a submission is not valid.
     """
     reference = stored.ROOT / "docs" / "reference"
-    return {reference / "leaderboard.md": leaderboard_page(), reference / "family.md": family_page()}
+    return {
+        reference / "leaderboard.md": leaderboard_page(),
+        reference / "family.md": family_page(),
+        reference / "scoreboard.md": scoreboard_page(),
+    }
 
 
 def stored_pages() -> dict[Path, str]:
@@ -284,3 +290,53 @@ def family_page() -> str:
         deals=" and ".join(deals),
         parts="\n".join(parts),
     )
+
+
+# ---------------------------------------------------------------------------------- scoreboard
+
+SCOREBOARD: Final = """# Scoreboard
+
+Results that others have sent, beside the references of the benchmark, by game. The figures are those of the
+senders. [The protocol](protocol.md#submit-a-result) says what counts and how to send one. The project's own
+policies, whose games are stored, are on the [leaderboard](leaderboard.md).
+
+- **deals:** a [split](protocol.md#splits); the numbers of the deals of a reference.
+- **won:** with Wilson's 95 % interval; **cards home:** the mean.
+- **score:** 0 for `random`, 100 for the [best stored result](protocol.md#what-to-report) of the track.
+
+{parts}
+"""
+
+
+def scoreboard_page() -> str:
+    """The submissions, and the references of their games."""
+    submissions = read_submissions()
+    sent = {env_variant(row.env) for one in submissions for row in one.results}
+    parts = [scoreboard_section(variant, submissions) for variant in VARIANTS if variant in sent]
+    made = [[f"[{one.name}]({one.code})", one.made, one.budget] for one in submissions]
+    policies = f"## The policies\n\n{table(['policy', 'what it is', 'budget'], made, 3)}"
+    return SCOREBOARD.format(parts="\n\n".join([*parts, policies]) if made else "There is none yet.")
+
+
+def scoreboard_section(variant: Variant, submissions: Sequence[Submission]) -> str:
+    """The references of a game, then its submissions: by split, the most cards home first."""
+    rows = []
+    for role, known in benchmark.references(variant).items():
+        search = known.policy.startswith(SEARCH)
+        track: benchmark.Track = "thoughtful" if role == "thoughtful" else "search" if search else "player"
+        games = len(splits.parse_deals(known.deals))
+        result = round(known.win_rate * games), games, known.cards_home
+        rows.append([f"`{known.policy}`", track, known.deals, *scored(variant, track, *result)])
+    sent = [(row, one) for one in submissions for row in one.results if env_variant(row.env) == variant]
+    for row, one in sorted(sent, key=lambda pair: (pair[0].split, -pair[0].cards_home)):
+        result = row.wins, row.games, row.cards_home
+        name = f"[{one.name}]({one.code})" + (f" ([games]({one.games}))" if one.games else "")
+        rows.append([name, one.track, f"`{row.split}`", *scored(variant, one.track, *result)])
+    head = ["policy", "track", "deals", "won", "cards home", "score"]
+    return f"## {variant.title}\n\n{table(head, rows, 3)}"
+
+
+def scored(variant: Variant, track: benchmark.Track, wins: int, games: int, cards_home: float) -> list[str]:
+    """Games won, cards home and the score; a dash without references."""
+    score = benchmark.score_of(cards_home, variant, track)
+    return [share(wins, games), f"{cards_home:.1f}", "-" if score is None else f"{score:.1f}"]

@@ -46,7 +46,7 @@ def add(name: str, *args: str, table: str = "leaderboard", game: str = "eights-d
 
 
 def test_whole_pages_have_every_entry(entries: dict[str, list[Entry]]) -> None:
-    leaderboard, games = pages.whole_pages().values()
+    leaderboard, games, _ = pages.whole_pages().values()
     assert set(entries) == {*THE_FIVE, "freecell", "klondike", "klondike-draw-3"}
     for game, of_game in entries.items():
         expected = {"random", "greedy", "linear", *(["shipped"] if game in shipped.shipped_games() else ())}
