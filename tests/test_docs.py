@@ -13,6 +13,7 @@ from typing import get_args
 import imageio_ffmpeg
 import numpy as np
 import pytest
+import yaml
 from PIL import Image
 
 import solitaire_env
@@ -24,6 +25,7 @@ from solitaire_env.variants import VARIANTS
 
 ROOT = generate.DOCS.parent
 GAMES = generate.REFERENCE / "games.md"
+PAPER = generate.DOCS / "explanation" / "paper.md"
 PAGES = sorted(
     path.relative_to(ROOT).as_posix()
     for path in (*ROOT.glob("*.md"), *generate.DOCS.rglob("*.md"))
@@ -213,6 +215,26 @@ def test_links_lead_to_pages_and_headings(name: str, generated: dict[Path, str])
             headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
             # As GitHub and MyST name them.
             assert heading in {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings}, target
+
+
+def figures(text: str) -> set[str]:
+    """The numbers of two digits or more, with units of speed and memory."""
+    return set(re.findall(r"\d[\d.,]*\d(?: (?:M|k|KB)\b)?", text))
+
+
+def test_every_figure_of_the_paper_is_on_a_page_that_it_names(generated: dict[Path, str]) -> None:
+    text = PAPER.read_text(encoding="utf-8")
+    named = {(PAPER.parent / name).resolve() for name in re.findall(r"\]\(([^)#:]+\.md)[#)]", text)}
+    named |= {ROOT / name for name in re.findall(r"`([\w/]+\.md)`", text)}
+    pages = [generated[page] if page in generated else page.read_text(encoding="utf-8") for page in named]
+    assert len(named) > 10 and figures(text) <= figures("\n".join(pages))
+
+
+def test_the_citation_names_the_paper() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    [paper] = citation["references"]
+    assert ROOT / paper["filename"] == PAPER
+    assert PAPER.read_text(encoding="utf-8").startswith(f"# {paper['title']}\n")
 
 
 def test_every_file_names_the_same_version() -> None:

@@ -2,8 +2,8 @@
 
 ``add`` plays deals with a policy and stores the games in a table of ``results/``
 (:mod:`agents.results.stored`). ``replay`` plays stored games again and compares them. ``write`` writes the
-tables in the README, in ``docs/explanation/search-and-solver.md`` and in the model cards from the stored
-results; ``check`` reports whether a table differs from them, and checks the submissions of others
+tables in the README, in pages of ``docs/explanation`` and in the model cards from the stored results;
+``check`` reports whether a table differs from them, and checks the submissions of others
 (:mod:`agents.results.submissions`).
 """
 

@@ -15,7 +15,7 @@ from agents.results.tables import against, cost, home, range_text, share, table,
 from agents.results.winnability import counted, winnability_picture, winnability_table
 from solitaire_env import VARIANTS, Variant, benchmark, env_id, splits
 from solitaire_env.evaluation import Summary, summarize
-from solitaire_env.family import TRAIN
+from solitaire_env.family import TEST, TRAIN
 from solitaire_env.loading import SEARCH
 from solitaire_env.policies import shipped
 from solitaire_env.registration import env_variant, step_limit
@@ -24,6 +24,7 @@ Solved = Mapping[int | str, SolverResult]
 """Solver results by deal."""
 README: Path = stored.ROOT / "README.md"
 SEARCH_PAGE: Path = stored.ROOT / "docs" / "explanation" / "search-and-solver.md"
+PAPER: Path = SEARCH_PAGE.with_name("paper.md")
 WINNABILITY_PAGE: Path = SEARCH_PAGE.with_name("winnability.md")
 WINNABILITY_PICTURE: Path = stored.ROOT / "docs" / "images" / "winnability.svg"
 MARK: Final = "<!-- {} -->\n"
@@ -51,8 +52,8 @@ def whole_pages() -> dict[Path, str]:
 def stored_pages() -> dict[Path, str]:
     """The texts of the files in the repository that have tables of results, by path.
 
-    These are the data of benchmark and splits, the README, two pages of ``docs/explanation`` with a picture,
-    and the model cards.
+    These are the data of benchmark and splits, the README, three pages of ``docs/explanation`` with a
+    picture, and the model cards.
 
     Raises
     ------
@@ -60,11 +61,14 @@ def stored_pages() -> dict[Path, str]:
         If a stored result is impossible, or is of another network than the shipped one.
     """
     entries, winnable = read_leaderboard(), counted(solver_results())
+    leaderboard, search = readme_table(entries), search_table(entries)
+    unseen = by_game.means_table(by_game.stored_rows(), TEST)
     out = {
         benchmark.DATA: benchmark_data(entries),
         splits.DATA: splits_data(entries),
-        README: with_tables(README, {"leaderboard": readme_table(entries)}),
-        SEARCH_PAGE: with_tables(SEARCH_PAGE, {"search": search_table(entries), "solver": solver_table()}),
+        README: with_tables(README, {"leaderboard": leaderboard}),
+        PAPER: with_tables(PAPER, {"leaderboard": leaderboard, "family": unseen, "search": search}),
+        SEARCH_PAGE: with_tables(SEARCH_PAGE, {"search": search, "solver": solver_table()}),
         WINNABILITY_PAGE: with_tables(WINNABILITY_PAGE, {"winnability": winnability_table(winnable)}),
         WINNABILITY_PICTURE: winnability_picture(winnable),
     }

@@ -17,6 +17,7 @@ def empty_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(pages.splits, "DATA", tmp_path / "splits.json")
     for page, tables in (
         ("README", ["leaderboard"]),
+        ("PAPER", ["leaderboard", "family", "search"]),
         ("SEARCH_PAGE", ["search", "solver"]),
         ("WINNABILITY_PAGE", ["winnability"]),
     ):

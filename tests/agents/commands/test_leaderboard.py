@@ -113,9 +113,10 @@ def test_add_stores_games_and_write_updates_the_tables(
 
     assert main(["check"]) == 1 and "leaderboard write" in capsys.readouterr().err
     assert main(["write"]) == 0 and main(["check"]) == 0
-    text = pages.README.read_text()
-    assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
-    assert "| Eights Down |" in text
+    for page in (pages.README, pages.PAPER):
+        text = page.read_text()
+        assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
+        assert "| Eights Down |" in text
     assert "| `mine` | the first legal move |" in pages.leaderboard_page()
     # All deals are stored already: nothing is played, and the time stays.
     before = {path: path.read_bytes() for path in board.glob("*.*")}

@@ -3,7 +3,7 @@
 import re
 from xml.etree import ElementTree
 
-from agents.results.pages import SEARCH_PAGE, WINNABILITY_PAGE, WINNABILITY_PICTURE, stored_pages
+from agents.results.pages import PAPER, SEARCH_PAGE, WINNABILITY_PAGE, WINNABILITY_PICTURE, stored_pages
 from agents.results.solver_results import SolverResult, solver_results
 from agents.results.winnability import (
     COLORS,
@@ -65,7 +65,7 @@ def test_published_shares_lie_in_our_intervals() -> None:
 
 def test_the_page_and_the_picture_are_those_of_the_stored_results() -> None:
     written = stored_pages()
-    for path in (WINNABILITY_PAGE, WINNABILITY_PICTURE, SEARCH_PAGE):
+    for path in (PAPER, WINNABILITY_PAGE, WINNABILITY_PICTURE, SEARCH_PAGE):
         assert path.read_text(encoding="utf-8") == written[path], "run: python -m agents leaderboard write"
     bars = len(re.findall('text-anchor="end"', written[WINNABILITY_PICTURE]))
     assert bars == len(counted(solver_results())) >= 11
