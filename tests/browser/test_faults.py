@@ -38,11 +38,11 @@ def new_game(page: Page, game: str, deal: str = "") -> None:
 
 def test_a_new_game_chooses_its_own_best_policy(home: str, open_page: OpenPage) -> None:
     page = ready(open_page(f"{home}?game=klondike&deal=7"))
-    expect(page.locator("#policy")).to_have_value("greedy")
-    for game, best in (("eights-down", "shipped"), ("forty-thieves", "shipped"), ("yukon", "greedy")):
+    expect(page.locator("#policy")).to_have_value("shipped")
+    for game, name in (("eights-down", "neural network"), ("yukon", "neural network for all games")):
         page.locator("#policy").select_option("linear")
         new_game(page, game)
-        expect(page.locator("#policy")).to_have_value(best)
+        expect(page.locator("#policy option:checked")).to_have_text(name)
 
 
 # ------------------------------------------------------------------------------ games are kept

@@ -232,10 +232,10 @@ def test_policies_give_hints_and_play_moves(home: str, open_page: OpenPage) -> N
     # Rows are added one by one: count them at the end.
     expect(page.locator("#measure")).to_be_enabled(timeout=60_000)
     expect(page.locator("#table tbody tr")).to_have_count(5)
-    expect(page.locator("#table tbody tr").first).to_contain_text("simple rules1/1always the same52.0")
+    expect(page.locator("#table tbody tr", has_text="simple rules")).to_contain_text("1/1always the same52.0")
     expect(page.locator("#table tbody tr").last).to_contain_text("/2")
     # A win of a policy proves that the deal can be won.
-    expect(page.locator("#verdict")).to_contain_text("This deal can be won: simple rules wins in ")
+    expect(page.locator("#verdict")).to_contain_text(re.compile("This deal can be won: .* rules wins in "))
     page.locator("#solve").click()
     expect(page.locator("#verdict")).to_contain_text("This deal can be won, in 78 moves.")
     page.locator("#estimate").click()
