@@ -63,7 +63,7 @@ SPLITS: Final = {
 WINNABLE: Final = ("winnable", "train-winnable")
 """The splits of deals that can be won."""
 LEVELS: Final = ("easy", "medium", "hard")
-"""The levels of deals that can be won, by who wins them: ``python -m agents levels`` decides."""
+"""The levels of deals that can be won, by who wins them, which ``python -m agents levels`` decides in a clone."""
 BY_GAME: Final = (*WINNABLE, *(f"{part}-{level}" for part in ("train", "dev") for level in LEVELS))
 """The splits that are other deals for each game."""
 FINITE: Final = tuple(name for name, split in SPLITS.items() if len(split.deals) <= MAX_DEALS)
@@ -72,7 +72,7 @@ DATA: Final = Path(__file__).with_name("splits.json")
 """The deals of :data:`WINNABLE`. In a clone of the repository, ``python -m agents leaderboard write`` makes
 it from stored results."""
 LEVELS_DATA: Final = DATA.with_name("levels.json")
-"""The deals of the levels, which ``python -m agents levels`` makes."""
+"""The deals of the levels, which ``python -m agents levels`` makes in a clone."""
 
 Chosen = str | Sequence[int] | npt.NDArray[np.integer[Any]] | None
 """The deals that an environment draws from: the name of a split, a text, numbers, or None for ``train``."""

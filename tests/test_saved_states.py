@@ -140,7 +140,7 @@ STATE = played("busy-aces", 1).get_state()
         ({"state": {**STATE, "row": STATE["row"][1:]}}, ("a list of",)),
         ({"state": STATE, "deal": 3}, ("'deal' and 'state' cannot be combined",)),
         ({"state": STATE, "position": ""}, ("'position' and 'state' cannot be combined",)),
-        ({"deals": 3}, ("'deals'", "'deal', 'position', 'state'")),
+        ({"dealt": 3}, ("'dealt'", "'deal', 'deals', 'position', 'state'")),
         ({"deal": 3, "position": ""}, ("'deal' and 'position' cannot be combined",)),
         ({"deal": -1}, ("-1", "0 to 2**63 - 1")),
         ({"position": None}, ("NoneType", "position text")),

@@ -8,6 +8,7 @@ import pytest
 
 from agents.runs.models import load_model
 from solitaire_env.core import Batch, GameSpec
+from solitaire_env.policies import view_of
 from solitaire_env.policies.network import load_network
 from solitaire_env.policies.shipped import network_folder, shipped_games
 from solitaire_env.variants import get_variant
@@ -39,10 +40,10 @@ def compare(folder: Path, game: GameSpec, batches: list[Batch]) -> None:
 @pytest.mark.parametrize("game", shipped_games())
 def test_shipped_networks_agree_with_torch(game: str) -> None:
     """One of them has a temperature; all have safe autoplay. The positions are from their own games."""
-    folder = network_folder("shipped", game)
     spec = GameSpec(get_variant(game))
+    folder = network_folder("shipped", spec)
     network = load_network(folder, spec)
-    batch = Batch(spec.view(moves=network.moves), 64)
+    batch = Batch(view_of(network, spec), 64)
     batch.deal(np.arange(64), range(64))
     random = np.random.default_rng(0)
     for step in range(81):
