@@ -63,7 +63,7 @@ SPLITS: Final = {
 WINNABLE: Final = ("winnable", "train-winnable")
 """The splits of deals that can be won."""
 LEVELS: Final = ("easy", "medium", "hard")
-"""The levels of deals that can be won, by who wins them, which ``python -m agents levels`` decides in a clone."""
+"""The levels of deals that can be won, by who wins them; in a clone, ``python -m agents levels`` decides."""
 BY_GAME: Final = (*WINNABLE, *(f"{part}-{level}" for part in ("train", "dev") for level in LEVELS))
 """The splits that are other deals for each game."""
 FINITE: Final = tuple(name for name, split in SPLITS.items() if len(split.deals) <= MAX_DEALS)
