@@ -41,8 +41,15 @@ from solitaire_env.policies.drawing import NEARLY_ONE
 from solitaire_env.policies.greedy import choose
 from solitaire_env.policies.linear import choose_best, load_linear
 from solitaire_env.policies.network import ROWS as SCORED_TOGETHER
-from solitaire_env.policies.network import CompiledNetwork, add_product, normalize, softmax, weigh
-from solitaire_env.policies.shipped import FAMILY, load_shipped, network_folder
+from solitaire_env.policies.network import (
+    CompiledNetwork,
+    add_product,
+    load_network,
+    normalize,
+    softmax,
+    weigh,
+)
+from solitaire_env.policies.shipped import FAMILY, network_folder
 from solitaire_env.registration import env_id, step_limit
 from solitaire_env.variants import POPULAR, TINY_KLONDIKE, VARIANTS, get_variant, known_variants
 
@@ -221,14 +228,13 @@ def _policies(variant: Variant) -> tuple[list[dict[str, Any]], list[dict[str, An
         weighted | view_of(linear.moves),
         {"id": "greedy", "name": "simple rules", "view": 0},
     ]
-    network = load_shipped(spec)
-    assert isinstance(network, CompiledNetwork)
-    folder = network_folder("shipped", spec).name
+    folder = network_folder("shipped", spec)
+    network = load_network(folder, spec)
     listed.append(
         {
             "id": "shipped",
-            "name": "neural network" + " for all games" * (folder == FAMILY),
-            "file": f"weights/{folder}.safetensors",
+            "name": "neural network" + " for all games" * (folder.name == FAMILY),
+            "file": f"weights/{folder.name}.safetensors",
             **_network(network),
             **view_of(network.moves),
         }

@@ -21,7 +21,7 @@ FAMILY: Final = "family"
 def network_folder(name: str, spec: GameSpec) -> Path:
     """The folder of a network in a command: that of ``shipped`` or ``family``, or a run or model folder."""
     if name == "shipped":
-        return SHIPPED / _shipped_name(spec)
+        return _shipped_folder(spec)
     return SHIPPED / FAMILY if name == FAMILY else Path(name)
 
 
@@ -38,8 +38,8 @@ def load_shipped(spec: GameSpec) -> Policy:
     """
     from solitaire_env.policies.network import load_network
 
-    name = _shipped_name(spec)
-    return load_network(SHIPPED / name, spec, FAMILY if name == FAMILY else "shipped")
+    folder = _shipped_folder(spec)
+    return load_network(folder, spec, FAMILY if folder.name == FAMILY else "shipped")
 
 
 def load_family(spec: GameSpec) -> Policy:
@@ -49,8 +49,8 @@ def load_family(spec: GameSpec) -> Policy:
     return load_network(SHIPPED / FAMILY, spec)
 
 
-def _shipped_name(spec: GameSpec) -> str:
-    """The name of the folder of the best shipped network for a game."""
+def _shipped_folder(spec: GameSpec) -> Path:
+    """The folder of the best shipped network for a game."""
     for game in shipped_games():
         card = read_json(SHIPPED / game / CARD)
         try:
@@ -58,5 +58,5 @@ def _shipped_name(spec: GameSpec) -> str:
         except ValueError:  # its moves cannot be used here
             continue
         if rules_to_dict(seen.variant) == card["rules"]:
-            return game
-    return FAMILY
+            return SHIPPED / game
+    return SHIPPED / FAMILY

@@ -35,7 +35,7 @@ def deals_of(config: TrainConfig, run: Path, *, resume: bool = False) -> set[int
 
 
 def share_none(found: dict[Any, set[int]]) -> bool:
-    """Whether no two sets share a deal. By chance they share none: there are 2**63 deals."""
+    """Whether no two sets share a deal, as expected of random sets: there are 2**63 deals."""
     assert all(len(deals) >= 16 for deals in found.values())
     return all(not found[a] & found[b] for a, b in combinations(found, 2))
 
