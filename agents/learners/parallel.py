@@ -10,8 +10,9 @@ import torch as th
 from agents.learners.process_group import ProcessGroup
 from agents.networks.feature_cache import Rows
 
-PART: Final = 512
-"""Positions learned from at a time: few enough that their layers stay in the processor's cache."""
+PART: Final = 1024
+"""Positions learned from at a time: with half as many, the calls of torch's functions take a quarter of the
+time; with twice as many, layers no longer stay in the processor's cache."""
 MAX_GRAD_NORM: Final = 1.0
 """Maximum norm of the gradient."""
 

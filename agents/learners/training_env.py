@@ -9,7 +9,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 from agents.config import TrainConfig
 from solitaire_env.arguments import REGISTERED
 from solitaire_env.core.native import Bool, Int8, Int64, kernel
-from solitaire_env.move_features.autoplay import keep_safe_moves, safe_moves_in_play
+from solitaire_env.move_features.autoplay import find_safe_moves_in_play, keep_safe_moves
 from solitaire_env.sb3 import Played, SolitaireVecEnv
 from solitaire_env.splits import chosen_deals
 
@@ -33,6 +33,14 @@ class TrainingEnv(SolitaireVecEnv):
         self.safe_autoplay = safe_autoplay
         self.steps = 0
         """Steps of all games in the last call, with forced moves but without safe autoplay."""
+        self._only = np.empty(self.num_envs, dtype=np.int64)
+        self._safe = np.empty(self.num_envs, dtype=np.int64)
+        # Called up to MAX_FORCED times a step: binding the arrays then would take longer than the kernels.
+        self._find_only_moves = find_only_moves.bind(self.batch.mask)
+        if safe_autoplay:
+            self._find_safe_moves = find_safe_moves_in_play.bind(
+                self.batch.rules, self.batch.state, self._safe
+            )
 
     def _play(self) -> Played:
         played = super()._play()
@@ -58,14 +66,13 @@ class TrainingEnv(SolitaireVecEnv):
         """The move of each game without a choice, int64 ``[num_envs]``, -1 elsewhere, and which of them are
         forced. A game that has ended only makes safe autoplay.
         """
-        batch = self.batch
-        actions = np.empty(self.num_envs, dtype=np.int64)
-        find_only_moves(batch.mask, ended, actions)
+        actions = self._only
+        self._find_only_moves(ended, actions)
         forced = actions >= 0
         if self.safe_autoplay:
-            safe = safe_moves_in_play(batch.rules, batch.state)
-            forced &= safe < 0
-            actions = np.where(safe >= 0, safe, actions)
+            self._find_safe_moves()
+            forced &= self._safe < 0
+            actions = np.where(self._safe >= 0, self._safe, actions)
         return actions, forced
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
@@ -74,7 +81,8 @@ class TrainingEnv(SolitaireVecEnv):
         if not self.safe_autoplay:
             return masks
         # A new deal may begin with safe autoplay.
-        return keep_safe_moves(masks, safe_moves_in_play(self.batch.rules, self.batch.state))
+        self._find_safe_moves()
+        return keep_safe_moves(masks, self._safe)
 
     def step_wait(self) -> VecEnvStepReturn:
         """Play the actions; deal new games where one has ended."""

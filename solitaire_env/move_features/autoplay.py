@@ -92,7 +92,8 @@ def find_safe_moves(
 
 
 @kernel
-def _find_safe_moves_in_play(rules: Rules, state: State, chosen: Annotated[Int64, "batch"]) -> None:
+def find_safe_moves_in_play(rules: Rules, state: State, chosen: Annotated[Int64, "batch"]) -> None:
+    """Write the first safe move home of each game of a state to ``chosen``, -1 if there is none."""
     for b in range(chosen.shape[0]):
         chosen[b] = autoplay_safe_move(rules, state, b) if state.status[b] == PLAYING else -1
 
@@ -100,7 +101,7 @@ def _find_safe_moves_in_play(rules: Rules, state: State, chosen: Annotated[Int64
 def safe_moves_in_play(rules: Rules, state: State) -> Array:
     """The first safe move home of each game of a state, int64 ``[batch]``, -1 if there is none."""
     chosen = np.empty(len(state.status), dtype=np.int64)
-    _find_safe_moves_in_play(rules, state, chosen)
+    find_safe_moves_in_play(rules, state, chosen)
     return chosen
 
 

@@ -20,7 +20,7 @@ from solitaire_env.core import (
     split_evenly,
 )
 from solitaire_env.core.layout import PLAYING
-from solitaire_env.core.native import Float32, Float64, Int8, Int64, inner, kernel
+from solitaire_env.core.native import Bound, Float32, Float64, Int8, Int64, inner, kernel
 from solitaire_env.core.rules import legal
 from solitaire_env.core.rules.building import playable
 from solitaire_env.core.rules.moves import decode, move_cards
@@ -110,6 +110,13 @@ class LegalMoves(NamedTuple):
     """float32 ``[games, features of a position]``: of the positions before the moves."""
 
 
+class Kernels(NamedTuple):
+    """The kernels of a reader, bound to scratch arrays of their own."""
+
+    write_features: Bound
+    write_move_features: Bound
+
+
 class MoveReader:
     """Reads moves and positions of one game.
 
@@ -158,7 +165,8 @@ class MoveReader:
             NO_WEIGHTS,
             family_rules(spec.rules),
         )
-        self._free: list[Scratch] = []
+        self._free: list[Kernels] = []
+        """The kernels, each with scratch arrays, that no thread uses now."""
         self.position_names = position_names(
             dig_out, relaxed_reachability, rollout_lookahead, family, hidden_cards
         )
@@ -188,17 +196,16 @@ class MoveReader:
         if weights is not None:
             groups = groups._replace(weights=np.ascontiguousarray(weights, dtype=np.float64))
 
-        def read_part(scratch: Scratch, observations: Array, masks: Array, features: LegalMoves) -> None:
-            write_features(self.rules, self.plans, scratch, observations, masks, groups, features)
+        def read_part(kernels: Kernels, observations: Array, masks: Array, features: LegalMoves) -> None:
+            kernels.write_features(observations, masks, groups, features)
 
         return self._in_parts(read_part, observations, masks, self.sizes)
 
     def read_moves(self, observations: Array, masks: Array) -> LegalMoves:
         """The features of the moves only, float32 ``[moves, NUM_MOVE]``, in a fraction of the time."""
 
-        def read_part(scratch: Scratch, observations: Array, masks: Array, features: LegalMoves) -> None:
-            state, moves = scratch.state, scratch.moves
-            write_move_features(self.rules, state, moves, NO_WEIGHTS, observations, masks, *features[:3])
+        def read_part(kernels: Kernels, observations: Array, masks: Array, features: LegalMoves) -> None:
+            kernels.write_move_features(observations, masks, *features[:3])
 
         return self._in_parts(read_part, observations, masks, (NUM_MOVE, 0))
 
@@ -216,7 +223,7 @@ class MoveReader:
         return self.read(observations, nothing, weights).positions
 
     def _in_parts(
-        self, read_part: Callable[[Scratch, Array, Array, LegalMoves], None], observations: Array,
+        self, read_part: Callable[[Kernels, Array, Array, LegalMoves], None], observations: Array,
         masks: Array, sizes: tuple[int, int],
     ) -> LegalMoves:  # fmt: skip
         """Read games, in parts on several threads; ``sizes`` as in :attr:`sizes`."""
@@ -235,18 +242,25 @@ class MoveReader:
             moves = slice(ends[part.start], ends[part.stop])
             games = features.games[moves]
             try:
-                scratch = self._free.pop()
+                kernels = self._free.pop()
             except IndexError:
-                scratch = make_scratch(self.rules)
+                kernels = self._bind()
             read_part(
-                scratch, observations[part], masks[part],
+                kernels, observations[part], masks[part],
                 LegalMoves(games, features.actions[moves], features.moves[moves], features.positions[part]),
             )  # fmt: skip
-            self._free.append(scratch)
+            self._free.append(kernels)
             games += part.start
 
         run_parts(read, list(split_evenly(len(masks), SMALLEST_PART)))
         return features
+
+    def _bind(self) -> Kernels:
+        scratch = make_scratch(self.rules)
+        return Kernels(
+            write_features.bind(self.rules, self.plans, scratch),
+            write_move_features.bind(self.rules, scratch.state, scratch.moves, NO_WEIGHTS),
+        )
 
 
 def make_scratch(rules: Rules) -> Scratch:
