@@ -79,13 +79,14 @@ Chosen = str | Sequence[int] | npt.NDArray[np.integer[Any]] | None
 
 
 @cache
-def _data() -> dict[str, dict[str, str]]:
+def packed_splits() -> dict[str, dict[str, str]]:
+    """The deals of the splits :data:`BY_GAME`, for each game a text of :func:`pack_deals`."""
     return {**read_json(DATA), **read_json(LEVELS_DATA)}
 
 
 def games_of_split(split: str) -> list[str]:
     """The names of the games that have one of the splits :data:`BY_GAME`."""
-    return sorted(_data()[check_choice("split", split, BY_GAME)])
+    return sorted(packed_splits()[check_choice("split", split, BY_GAME)])
 
 
 def split_deals(split: str, game: str | Variant) -> Sequence[int]:
@@ -102,7 +103,7 @@ def split_deals(split: str, game: str | Variant) -> Sequence[int]:
     if split not in BY_GAME:
         return deals
     variant = resolve_variant(game)
-    if variant.name not in _data()[split]:
+    if variant.name not in packed_splits()[split]:
         raise ValueError(
             f"game {shown(variant.name)} has no split {split!r}, allowed: {', '.join(games_of_split(split))}"
         )
@@ -112,7 +113,7 @@ def split_deals(split: str, game: str | Variant) -> Sequence[int]:
             f"split {split!r} is of {variant.name} by its published rules, allowed with house rules: "
             f"{', '.join(name for name in FINITE if name not in BY_GAME)}"
         )
-    packed = np.frombuffer(base64.b64decode(_data()[split][variant.name]), dtype=np.uint8)
+    packed = np.frombuffer(base64.b64decode(packed_splits()[split][variant.name]), dtype=np.uint8)
     return [deals[place] for place in np.flatnonzero(np.unpackbits(packed)).tolist()]
 
 

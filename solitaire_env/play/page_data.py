@@ -51,6 +51,7 @@ from solitaire_env.policies.network import (
 )
 from solitaire_env.policies.shipped import FAMILY, network_folder
 from solitaire_env.registration import env_id, step_limit
+from solitaire_env.splits import LEVELS, packed_splits
 from solitaire_env.variants import POPULAR, TINY_KLONDIKE, VARIANTS, get_variant, known_variants
 
 MAX_GAMES: Final = 1_000
@@ -261,6 +262,14 @@ def _network(played: CompiledNetwork) -> dict[str, Any]:
         "scratch": scratch,
         "sizes": reader.sizes,
     }
+
+
+def levels_data() -> dict[str, dict[str, str]]:
+    """The deals of 0-999 that can be won, and those of each level: for each game a text of
+    :func:`~solitaire_env.splits.pack_deals`.
+    """
+    splits = {"winnable": "winnable", **{level: f"dev-{level}" for level in LEVELS}}
+    return {name: packed_splits()[split] for name, split in splits.items()}
 
 
 def packed(data: Any) -> bytes:

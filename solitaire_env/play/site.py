@@ -6,6 +6,8 @@ Besides the sources in ``web/`` these are:
     The kernels.
 ``games.bin``
     All games, see :mod:`solitaire_env.play.page_data`.
+``levels.bin``
+    The deals of each level.
 ``weights/``
     The shipped networks. The page loads one when a player asks for it.
 ``offline.js``
@@ -19,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from solitaire_env.core.library import web_library
-from solitaire_env.play.page_data import games_data, packed
+from solitaire_env.play.page_data import games_data, levels_data, packed
 from solitaire_env.play.piles import WEB_FOLDER
 from solitaire_env.play.replay_page import fill_page
 from solitaire_env.policies.model_files import WEIGHTS
@@ -43,6 +45,7 @@ def site_files(server: dict[str, Any] | None = None) -> dict[str, bytes]:
     files["replay.html"] = fill_page(title="{{title}}", data="{{data}}").encode()
     files["engine.wasm"] = web_library("solitaire_env").read_bytes()
     files["games.bin"] = packed(games_data(server))
+    files["levels.bin"] = packed(levels_data())
     for name in (*shipped_games(), FAMILY):
         files[f"weights/{name}.safetensors"] = (SHIPPED / name / WEIGHTS).read_bytes()
     needed = ["./", *(name for name in files if not name.startswith("weights/") or FAMILY in name)]

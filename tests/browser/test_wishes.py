@@ -20,6 +20,7 @@ from solitaire_env.loading import load_policy
 from solitaire_env.move_features.autoplay import autoplay_safe_moves, has_safe_moves
 from solitaire_env.notation import parse_position
 from solitaire_env.play.page_data import MAX_TRIED
+from solitaire_env.splits import split_deals
 from solitaire_env.variants import POPULAR, get_variant
 from tests.browser.conftest import SCREENSHOTS, OpenPage
 from tests.browser.playing import choose_targets
@@ -28,6 +29,8 @@ from tests.browser.test_layout import fits
 from tests.recorded import recorded_game
 
 pytestmark = pytest.mark.external
+
+WITHOUT_LEVELS = "eighty-thieves"
 
 
 def test_the_page_opens_with_klondike_and_lists_popular_games_first(home: str, open_page: OpenPage) -> None:
@@ -318,6 +321,30 @@ LEGAL = """async () => {
     const { table } = await import(new URL("table.js", location));
     return table.game.legal;
 }"""
+
+
+# ------------------------------------------------------------------------------------------ levels
+
+
+def test_a_random_deal_is_of_the_chosen_level(home: str, open_page: OpenPage) -> None:
+    """Games without levels, and house rules, offer any deal."""
+    page = ready(open_page(f"{home}?game=klondike&deal=7"))
+    page.locator("#open-new").click()
+    level = page.locator("#level")
+    for name, split in (("winnable", "winnable"), ("easy", "dev-easy"), ("hard", "dev-hard")):
+        level.select_option(name)
+        page.locator("#random").click()
+        expect(page.locator("#new-game")).to_be_hidden()
+        number = int(page.locator("h1").inner_text().rpartition(" ")[2])
+        assert number in split_deals(split, "klondike")
+        page.locator("#open-new").click()
+    expect(level).to_have_value("hard")
+    page.locator(f"#game [value={WITHOUT_LEVELS}]").check()
+    expect(level).to_be_disabled()
+    expect(level).to_have_value("")
+    page.locator("#deal").fill("3")
+    page.locator("#new").press("Enter")
+    expect(page.locator("h1")).to_have_text(f"{get_variant(WITHOUT_LEVELS).title}, deal 3")
 
 
 # --------------------------------------------------------------------------------- deal of the day

@@ -5,7 +5,7 @@ import { fitBoard } from "./fit.js";
 import { chooseGame, chosenGame, listGames, resetSearch } from "./gamelist.js";
 import "./hands.js";
 import "./statistics.js";
-import { gameOfLink, gamesData, openSession } from "./engine/engine.js";
+import { gameOfLink, gamesData, levelsOf, openSession } from "./engine/engine.js";
 import { address, keptGame, knowRules, lastAddress, partsOfLink, playKept } from "./line.js";
 import { dealOut, moveCards } from "./motion.js";
 import { nearest } from "./names.js";
@@ -222,7 +222,7 @@ async function offerPolicies() {
 async function dealFromForm(number) {
   at("new-error").textContent = "";
   const rules = Object.fromEntries(RULES.flatMap((rule) => (at(rule).value ? [[rule, at(rule).value]] : [])));
-  if (await deal({ game: chosenGame(), rules, deal: number || "random" })) at("new-game").close();
+  if (await deal({ game: chosenGame(), rules, deal: number || dealOfLevel() })) at("new-game").close();
   else at("new-error").textContent = at("status").textContent;
 }
 
@@ -240,13 +240,39 @@ at("new").onsubmit = (event) => {
   event.preventDefault();
   dealFromForm(at("deal").value.trim());
 };
-at("random").onclick = () => dealFromForm("random");
+at("random").onclick = () => dealFromForm("");
 at("daily").onclick = () => dealFromForm(dealOfToday());
 at("close-new").onclick = () => at("new-game").close();
-at("game").onchange = () => {
+function showOwnRules() {
   const own = plainRules(chosenGame());
   for (const rule of RULES) at(rule).value = own[rule];
+}
+at("game").onchange = () => {
+  showOwnRules();
+  offerLevels();
 };
+
+const LEVELS = { winnable: "can be won", easy: "easy: simple rules win it", medium: "medium: a network wins it", hard: "hard, but can be won" };
+let levels = {}; // the deals of each level of the chosen game
+
+/** Offer the levels of the chosen game by its own rules. */
+async function offerLevels() {
+  const game = chosenGame();
+  const own = RULES.every((rule) => at(rule).value === plainRules(game)[rule]);
+  const found = own ? await levelsOf(game).catch(() => ({})) : {};
+  if (chosenGame() !== game) return;
+  levels = found;
+  const option = (value, text) => make("option", { value, selected: value === at("level").value || null }, text);
+  at("level").replaceChildren(option("", "any deal"), ...Object.keys(levels).map((level) => option(level, LEVELS[level])));
+  at("level").disabled = !Object.keys(levels).length;
+}
+for (const rule of RULES) at(rule).onchange = offerLevels;
+
+/** A random deal of the chosen level. */
+function dealOfLevel() {
+  const deals = levels[at("level").value];
+  return deals ? String(deals[Math.floor(Math.random() * deals.length)]) : "random";
+}
 
 // Show a winning line: start the deal again, so that redo plays the line.
 onLine((line) =>
@@ -307,7 +333,7 @@ await inTurn(async () => {
   listGames(games);
   at("house").hidden = !offers;
   for (const rule of RULES) at(rule).replaceChildren(...data.house_rules[rule].map((word) => option(word)));
-  at("game").onchange();
+  showOwnRules();
 });
 if (games.length) await open();
 showTools();

@@ -24,6 +24,22 @@ opened.catch(() => null); // reported by each use
 /** What is known of all games, see solitaire_env.play.page_data. */
 export const gamesData = async () => (await opened).data;
 
+/** The places of the ones among the bits of a text in base64. */
+function placesOfBits(text) {
+  const bits = Array.from(atob(text), (byte) => byte.charCodeAt(0).toString(2).padStart(8, "0")).join("");
+  return [...bits].flatMap((bit, place) => (bit === "1" ? [place] : []));
+}
+
+let levels = null;
+
+/** The deals of 0 to 999 of each level of a game, as lists of numbers; see solitaire_env.play.page_data. */
+export async function levelsOf(game) {
+  levels ??= load("levels.bin").then(({ body }) => unzip(body));
+  levels.catch(() => (levels = null));
+  const own = Object.entries(await levels).filter(([, games]) => games[game]);
+  return Object.fromEntries(own.map(([level, games]) => [level, placesOfBits(games[game])]));
+}
+
 /** A session of a game; details: its data, if it is not one of the list: a custom game, or one with house rules. */
 export async function openSession(name, { rules = {}, details = null } = {}) {
   const { module, data } = await opened;
