@@ -57,9 +57,11 @@ apidoc_module_first = True
 apidoc_max_depth = 1
 apidoc_separate_modules = True  # otherwise a page holds all modules of a package
 COMMANDS = [f"../agents/{name}" for name in ("commands", "evaluate.py", "solve.py", "train.py")]
+NO_MODULES = ["../solitaire_env/cli.py", "../solitaire_env/pyinstaller/hook-*"]
+"""A command, and a file of PyInstaller's."""
 apidoc_modules = [
     {"path": path, "destination": f"reference/api/{path[3:]}", "exclude_patterns": left_out}
-    for path, left_out in (("../solitaire_env", ["../solitaire_env/cli.py"]), ("../agents", COMMANDS))
+    for path, left_out in (("../solitaire_env", NO_MODULES), ("../agents", COMMANDS))
 ]
 autodoc_member_order = "bysource"
 autodoc_mock_imports = ["ray"]  # pins Gymnasium: it has an environment of its own

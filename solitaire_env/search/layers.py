@@ -51,13 +51,10 @@ def widen(
     trail: Trail,
     layer: Layer,
 ) -> tuple[int, int]:
-    """Write all new positions that are one move away from ``rows``, int8 ``[n, row_size]``, to ``layer``.
+    """Write all new positions that are one move from ``rows``, int8 ``[n, row_size]``, to ``layer``; return
+    their number, and whether there was room for all.
 
     With ``autoplay``, safe autoplay follows each move. The search ends at a won position, which is the last.
-
-    Returns
-    -------
-    The number of positions, and whether there was room for all.
     """
     n = 0
     for at in range(len(rows)):
