@@ -160,7 +160,7 @@ def _read_room(strict, state, row, scratch):
 
 
 @inner
-def _expand(rules, strict, state, row, action, scratch, singles):
+def expand(rules, strict, state, row, action, scratch, singles):
     """Write the single moves of an action; their number.
 
     A sequence that is too long for the cells is carried in three parts: its end to a space, then the rest,
@@ -214,4 +214,4 @@ def write_singles(
 ) -> None:
     """Write the single moves of an action of each game, and their numbers."""
     for k in range(rows.shape[0]):
-        counts[k] = _expand(rules, strict, state, rows[k], actions[k], scratch, singles[k])
+        counts[k] = expand(rules, strict, state, rows[k], actions[k], scratch, singles[k])

@@ -26,17 +26,17 @@ are card codes; Spades and Hearts are exchanged in them (:func:`code_of`), so th
 color.
 """
 
-from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import Rules
+from solitaire_env.core import Events, Rules, State
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.cards import DOWN
-from solitaire_env.core.layout import Action, Kind
 from solitaire_env.core.native import Int8, Int64, inner, kernel, lowest_bit
+from solitaire_env.core.rules.legal import tableau_action
+from solitaire_env.core.rules.step import step_legal
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant, rules_to_dict
 from solitaire_env.move_features.arrays import make_arrays
@@ -73,6 +73,8 @@ _EVEN: Final = 0x55555555555555
 
 MAX_DEPTH: Final = 2000
 """Longest line of a search."""
+MAX_ACTIONS: Final = 2 * MAX_STOCK + 2
+"""Maximum number of actions of the game for a move: a card is drawn after a redeal."""
 _PROBES: Final = 4
 """Slots of the table for each state."""
 
@@ -83,13 +85,20 @@ class Puzzle(NamedTuple):
     piles: Annotated[Int8, "piles deepest"]
     """int8 ``[piles, cards]``: codes of the cards that were dealt to each pile, the first at the bottom."""
     stock: Annotated[Int8, "stock"]
-    """int8 ``[cards]``: codes of the cards of the stock, the first to be drawn first."""
+    """int8 ``[capacity]``: codes of the cards of the stock, the first to be drawn first."""
     ranks: int
     draw: int
     limited: int
     """Whether redeals are limited."""
     back: int
     """Whether cards may return from the foundations."""
+
+
+def make_puzzle(rules: Any) -> Puzzle:
+    """A puzzle of a game, without its cards; see :func:`read`."""
+    piles = np.zeros((rules.piles, MAX_PILE), dtype=np.int8)
+    stock = np.zeros(rules.stock_capacity, dtype=np.int8)
+    return Puzzle(piles, stock, rules.ranks, rules.draw, int(rules.passes > 0), rules.worrying_back)
 
 
 class Search(NamedTuple):
@@ -103,10 +112,15 @@ class Search(NamedTuple):
     """int64 ``[3]``: the last frame, the number of states, and whether frames were missing."""
 
 
+def search_lengths(megabytes: float) -> dict[str, int]:
+    """The lengths of the axes of a search whose table fits into some megabytes."""
+    slots = 1 << max(12, (int(megabytes * 1e6) // 16).bit_length() - 1)
+    return {"depth": MAX_DEPTH, "COLUMNS": COLUMNS, "slots": slots}
+
+
 def make_search(megabytes: float) -> Search:
     """A search whose table fits into some megabytes."""
-    slots = 1 << max(12, (int(megabytes * 1e6) // 16).bit_length() - 1)
-    return make_arrays(Search, depth=MAX_DEPTH, COLUMNS=COLUMNS, slots=slots)
+    return make_arrays(Search, **search_lengths(megabytes))
 
 
 _RULES: Final = {
@@ -140,7 +154,8 @@ def collapses(variant: Variant) -> bool:
     )
 
 
-def code_of(card: Any) -> Any:
+@inner
+def code_of(card):
     """The code of a card in masks, from its code in the engine, or the other way round."""
     return card ^ ((card >> 1) & 1)
 
@@ -413,47 +428,81 @@ def meet(frame, table):
     return False
 
 
-def read(rules: Rules, row: Array) -> tuple[Puzzle, Array] | None:
-    """The puzzle of a position row, int8 ``[row_size]`` with a known stock, and its state as a frame; None if
-    the face-up cards of a pile are no sequence, which never happens in a game from a deal.
-    """
-    piles = row[: rules.row_cells].reshape(rules.piles, rules.pile_capacity)
-    dealt = np.zeros((rules.piles, MAX_PILE), dtype=np.int8)
-    frame = np.zeros(COLUMNS, dtype=np.int64)
-    for pile, cards in enumerate(piles):
-        down = np.count_nonzero(cards >= DOWN)
-        face_up = code_of(cards[down:][cards[down:] > 0])
-        if down >= MAX_PILE or (np.diff(face_up >> 2) != -1).any() or (np.diff(face_up & 1) == 0).any():
-            return None
-        dealt[pile, : down + 1] = code_of(cards[: down + 1] & (DOWN - 1))
-        for card in face_up.tolist():
-            frame[FACE_UP] |= 1 << card
-        if cards[0] and (down or cards[0] >> 2 != rules.ranks):
-            frame[PILES] |= (down + 1) << (4 * pile)
-            frame[FIXED] |= 1 << int(dealt[pile, down])
-    for suit, height in enumerate(row[rules.row_foundations :][:4].tolist()):
-        frame[FOUNDATIONS] |= height << (4 * code_of(suit))
-    waste = row[rules.row_waste : rules.row_foundations]
-    waste = waste[waste > 0]
-    stock = row[rules.row_stock :]
-    stock = np.concatenate((waste, stock[stock > 0][::-1]))
-    frame[STOCK] = (1 << len(stock)) - 1
-    frame[WASTE] = len(waste)
-    frame[REDEALS] = row[rules.row_redeals] if rules.passes > 1 else rules.passes == 0
-    puzzle = Puzzle(
-        dealt, code_of(stock), rules.ranks, rules.draw, int(rules.passes > 0), rules.worrying_back
-    )  # fmt: skip
-    return puzzle, frame
+@inner
+def _read_pile(rules, row, puzzle, frame, pile):
+    """Read the cards of a pile; whether those that are face up are a sequence."""
+    down = above = 0
+    for k in range(rules.pile_capacity):
+        card = row[pile * rules.pile_capacity + k]
+        if card == 0:
+            break
+        code = code_of(card & (DOWN - 1))
+        if card >= DOWN:
+            down += 1
+        else:
+            if k > down and (code >> 2 != (above >> 2) - 1 or (code ^ above) & 1 == 0):
+                return False
+            frame[FACE_UP] |= 1 << code
+            above = code
+        if k <= down:
+            if k == MAX_PILE:
+                return False
+            puzzle.piles[pile, k] = code
+    bottom = puzzle.piles[pile, 0]
+    if bottom and (down > 0 or bottom >> 2 != rules.ranks):
+        frame[PILES] |= (down + 1) << (4 * pile)
+        frame[FIXED] |= 1 << puzzle.piles[pile, down]
+    return True
+
+
+@inner
+def _add_to_stock(puzzle, n, card):
+    """Add a card to the stock, if there is one; the new number of cards."""
+    if card == 0:
+        return n
+    puzzle.stock[n] = code_of(card)
+    return n + 1
 
 
 @kernel
-def begin(puzzle: Puzzle, search: Search) -> None:
-    """Complete the state in the first frame, of which :func:`read` set all but the playable cards."""
+def read(
+    rules: Rules, row: Annotated[Int8, "rules.row_size"], puzzle: Puzzle, frame: Annotated[Int64, "COLUMNS"]
+) -> int:
+    """Write the puzzle of a position row with a known stock, and its state as a frame, without its moves.
+
+    Returns
+    -------
+    0 if the face-up cards of a pile are no sequence, which never happens in a game from a deal; else 1.
+    """
+    frame[:] = 0
+    puzzle.piles[:] = 0
+    for pile in range(rules.piles):
+        if not _read_pile(rules, row, puzzle, frame, pile):
+            return 0
+    for suit in range(4):
+        frame[FOUNDATIONS] |= row[rules.row_foundations + suit] << (4 * code_of(suit))
+    n = 0
+    for k in range(rules.row_waste, rules.row_foundations):
+        n = _add_to_stock(puzzle, n, row[k])
+    frame[WASTE] = n
+    for k in range(rules.row_size - 1, rules.row_stock - 1, -1):
+        n = _add_to_stock(puzzle, n, row[k])
+    frame[STOCK] = (1 << n) - 1
+    frame[REDEALS] = row[rules.row_redeals] if rules.passes > 1 else int(rules.passes == 0)
+    return 1
+
+
+@kernel
+def begin_states(rules: Rules, row: Annotated[Int8, "rules.row_size"], puzzle: Puzzle, search: Search) -> int:
+    """Begin with a position row; whether it can be searched, see :func:`read`. The table must be empty."""
     frame = search.frames[0]
+    if read(rules, row, puzzle, frame) == 0:
+        return 0
     frame[AFTER] = FREELY
     frame[READY] = playable(puzzle, frame)
     find_moves(puzzle, frame)
     search.counts[:] = 0
+    return 1
 
 
 @inner
@@ -473,7 +522,7 @@ def enter(puzzle, frames, depth, move):
 
 @inner(inline=False)
 def run(puzzle, search, budget):
-    """See :func:`explore`."""
+    """See :func:`explore_states`."""
     frames, counts = search.frames, search.counts
     depth = counts[0]
     end = counts[1] + budget
@@ -501,7 +550,7 @@ def run(puzzle, search, budget):
 
 
 @kernel
-def explore(puzzle: Puzzle, search: Search, budget: int) -> int:
+def explore_states(puzzle: Puzzle, search: Search, budget: int) -> int:
     """Search until a state is won.
 
     Parameters
@@ -520,49 +569,90 @@ def explore(puzzle: Puzzle, search: Search, budget: int) -> int:
 # ------------------------------------------------------------------------------------------ lines
 
 
-def spell(batch: Batch, moves: Iterable[int]) -> Iterator[int]:
-    """The actions of the game for some moves; they are played in row 0 of a batch, whose stock is known."""
-    rules, layout = batch.rules, batch.spec.actions
-    capacity = rules.pile_capacity
+@inner
+def _parent(rules, state, card):
+    """The first pile that takes a card."""
+    for pile in range(rules.piles):
+        top = state.tops[0, pile]
+        if top >> 2 == (card >> 2) + 1 and (code_of(top) ^ code_of(card)) & 1:
+            return pile
+    return -1
 
-    def play(kind: Kind, source: int = 0, target: int = 0) -> int:
-        action = layout.encode(Action(kind, source, target))
-        batch.play(np.zeros(1, dtype=np.int64), np.array([action]))
-        return action
 
-    def find(card: int) -> tuple[int, int]:
-        """The pile of a card, and its place there."""
-        [place] = np.flatnonzero(batch.state.rows[0, : rules.row_cells] == card)
-        return divmod(int(place), capacity)
+@inner
+def _lay(rules, state, source, card):
+    """The action for a card of a source, with those on it: onto a pile, a King to a space."""
+    if card >> 2 == rules.ranks:
+        return rules.space_actions + source
+    return tableau_action(rules, source, _parent(rules, state, card), 1)
 
-    def parent(card: int) -> int:
-        """The pile that takes a card; -1 for a King, which goes to a space."""
-        if card >> 2 == rules.ranks:
-            return -1
-        tops = batch.state.tops[0, : rules.piles]
-        other_color = (code_of(tops) ^ code_of(card)) & 1
-        return int(np.flatnonzero((tops >> 2 == (card >> 2) + 1) & (other_color == 1))[0])
 
-    def lay(source: int, card: int) -> int:
-        pile = parent(card)
-        return play("space", source) if pile < 0 else play("tableau", source, pile)
+@inner
+def _place_of(rules, state, card):
+    """Where a card lies in the tableau."""
+    for place in range(rules.row_cells):
+        if state.rows[0, place] == card:
+            return place
+    return -1
 
-    for move in moves:
-        kind, card = move >> 6, code_of(move & 63)
-        if kind == BACK:
-            yield play("worry", rules.sources + (card & 3), parent(card))
-        elif kind in (DRAWN_HOME, DRAWN):
-            while batch.state.tops[0, rules.piles] != card:
-                yield play("draw" if batch.state.stock[0] else "redeal")
-            yield play("home", rules.piles) if kind == DRAWN_HOME else lay(rules.piles, card)
-        else:
-            pile, place = find(card)
-            if kind == TURN:
-                yield lay(pile, card)
-            else:
-                if place + 1 < batch.state.heights[0, pile]:
-                    yield lay(pile, int(batch.state.rows[0, pile * capacity + place + 1]))
-                yield play("home", pile)
+
+@inner
+def _next_action(rules, state, move):
+    """The next action of the game for a move, and whether it is the last one."""
+    kind, card = move >> 6, code_of(move & 63)
+    if kind == BACK:
+        return tableau_action(rules, rules.sources + (card & 3), _parent(rules, state, card), 1), True
+    if kind in (DRAWN_HOME, DRAWN):
+        if state.tops[0, rules.piles] != card:
+            return int(state.stock[0] == 0), False  # a draw, or a redeal
+        home = rules.home_actions + rules.piles
+        return home if kind == DRAWN_HOME else _lay(rules, state, rules.piles, card), True
+    place = _place_of(rules, state, card)
+    pile = place // rules.pile_capacity
+    if kind == TURN:
+        return _lay(rules, state, pile, card), True
+    if place + 1 < pile * rules.pile_capacity + state.heights[0, pile]:
+        return _lay(rules, state, pile, state.rows[0, place + 1]), False
+    return rules.home_actions + pile, True
+
+
+@inner
+def _spell_move(rules, state, events, move, line, length):
+    """Play a move in row 0; write its actions after those of a line; the new length."""
+    last = False
+    while not last:
+        line[length], last = _next_action(rules, state, move)
+        step_legal(rules, state, events, 0, line[length])
+        length += 1
+    return length
+
+
+@kernel
+def spell(
+    rules: Rules,
+    state: State,
+    events: Events,
+    moves: Annotated[Int64, "n"],
+    line: Annotated[Int64, "longest"],
+) -> int:
+    """Play moves in row 0, whose stock is known; write the actions of the game to ``line``, int64 with
+    :data:`MAX_ACTIONS` for each move; their number.
+    """
+    length = 0
+    for k in range(moves.shape[0]):
+        length = _spell_move(rules, state, events, moves[k], line, length)
+    return length
+
+
+@kernel
+def spell_win(
+    rules: Rules, state: State, events: Events, search: Search, line: Annotated[Int64, "longest"]
+) -> int:
+    """The same for the moves to a win that was found."""
+    length = 0
+    for k in range(search.counts[0]):
+        length = _spell_move(rules, state, events, search.frames[k, MOVE], line, length)
+    return length
 
 
 class Collapsed:
@@ -576,25 +666,22 @@ class Collapsed:
 
     def __init__(self, variant: Variant, megabytes: float) -> None:
         self.batch = Batch(GameSpec(variant), 1)
+        self.puzzle = make_puzzle(self.batch.rules)
         self.search = make_search(megabytes)
 
     def begin(self, row: Array) -> bool:
-        """Begin with a position row, int8 ``[row_size]``, whose stock is known; whether it can be played,
+        """Begin with a position row, int8 ``[row_size]``, whose stock is known; whether it can be searched,
         see :func:`read`.
         """
         self.row = row
-        start = read(self.batch.rules, row)
-        if start is not None:
-            self.puzzle, self.search.frames[0] = start
-            if self.search.counts[1]:
-                self.search = self.search._replace(table=np.zeros(self.search.table.shape, dtype=np.int64))
-            begin(self.puzzle, self.search)
-        return start is not None
+        if self.search.counts[1]:
+            self.search = self.search._replace(table=np.zeros(self.search.table.shape, dtype=np.int64))
+        return bool(begin_states(self.batch.rules, row, self.puzzle, self.search))
 
     def explore(self, budget: int) -> tuple[int, int]:
-        """Search ``budget`` states: the result of :func:`explore`, and their number."""
+        """Search ``budget`` states: the result of :func:`explore_states`, and their number."""
         before = int(self.search.counts[1])
-        return explore(self.puzzle, self.search, budget), int(self.search.counts[1]) - before
+        return explore_states(self.puzzle, self.search, budget), int(self.search.counts[1]) - before
 
     def moves(self) -> list[int]:
         """The moves to a win that was found."""
@@ -603,5 +690,16 @@ class Collapsed:
 
     def line(self) -> tuple[int, ...]:
         """The actions to a win that was found."""
-        self.batch.set_row(0, self.row)
-        return tuple(spell(self.batch, self.moves()))
+        batch = self.batch
+        batch.set_row(0, self.row)
+        line = np.zeros(MAX_ACTIONS * MAX_DEPTH, dtype=np.int64)
+        length = spell_win(batch.rules, batch.state, batch.events, self.search, line)
+        return tuple(line[:length].tolist())
+
+    def spell(self, row: Array, moves: list[int]) -> tuple[int, ...]:
+        """The actions of the game for some moves from a position row, whose stock is known."""
+        batch = self.batch
+        batch.set_row(0, row)
+        line = np.zeros(MAX_ACTIONS * len(moves), dtype=np.int64)
+        length = spell(batch.rules, batch.state, batch.events, np.array(moves, dtype=np.int64), line)
+        return tuple(line[:length].tolist())

@@ -42,25 +42,44 @@ class Store(NamedTuple):
     """int64 ``[3]``: number of positions, of positions on the stack, of moves played."""
 
 
-def make_store(rules: Any, megabytes: float, most: int = 2**31 - 1) -> Store:
-    """A store for as many positions as fit into some megabytes, at most ``most``."""
+def store_lengths(rules: Any, megabytes: float, most: int = 2**31 - 1) -> dict[str, int]:
+    """The lengths of the axes of a store for the positions that fit into some megabytes, at most ``most``."""
     each = rules.row_size + 4 + 2 + 4
     positions = min(most, max(16, int(megabytes * 1e6 / (each + 3 * 16))))
     slots = 1 << (2 * positions - 1).bit_length()
     while slots * 16 + positions * each > megabytes * 1e6 and slots > 32:
         slots //= 2
         positions = min(positions, slots * 3 // 4)
-    return make_arrays(Store, rules, positions=positions, slots=slots)
+    return {"positions": positions, "slots": slots}
 
 
-def path_to_last(store: Store) -> tuple[int, ...]:
-    """The actions to the last position of a store."""
-    actions = []
-    at = int(store.counts[0]) - 1
-    while store.parents[at] >= 0:
-        actions.append(int(store.actions[at]))
-        at = int(store.parents[at])
-    return tuple(actions[::-1])
+def make_store(rules: Any, megabytes: float, most: int = 2**31 - 1) -> Store:
+    """A store for as many positions as fit into some megabytes, at most ``most``."""
+    return make_arrays(Store, rules, **store_lengths(rules, megabytes, most))
+
+
+@inner
+def depth_of_last(store):
+    """The number of actions to the last position of a store."""
+    depth = 0
+    at = store.parents[store.counts[0] - 1]
+    while at >= 0:
+        at = store.parents[at]
+        depth += 1
+    return depth
+
+
+@kernel
+def trace(store: Store, line: Annotated[Int64, "longest"]) -> int:
+    """Write the actions to the last position of a store; their number, or -1 if the line has no room."""
+    length = depth_of_last(store)
+    if length > line.shape[0]:
+        return -1
+    at = store.counts[0] - 1
+    for k in range(length - 1, -1, -1):
+        line[k] = store.actions[at]
+        at = store.parents[at]
+    return length
 
 
 @inner
@@ -189,4 +208,5 @@ class Exhaustive:
 
     def line(self) -> tuple[int, ...]:
         """The actions to a win that was found, without safe autoplay."""
-        return path_to_last(self.store)
+        line = np.zeros(int(self.store.counts[0]), dtype=np.int64)
+        return tuple(line[: trace(self.store, line)].tolist())

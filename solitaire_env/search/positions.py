@@ -1,4 +1,4 @@
-"""Keys of positions, to recognize visited ones; and lines with the moves of safe autoplay added."""
+"""Keys of positions, to recognize visited ones; and lines in the moves of the game itself."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, Final, NamedTuple
@@ -6,9 +6,14 @@ from typing import Annotated, Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from solitaire_env.core import Rules, State
+from solitaire_env.core import Events, Rules, State
 from solitaire_env.core.batch import Batch
-from solitaire_env.core.native import UInt64, inner, kernel
+from solitaire_env.core.native import Int64, UInt64, inner, kernel
+from solitaire_env.core.rules.derive import derive
+from solitaire_env.core.rules.moves import decode, move_cards
+from solitaire_env.core.rules.state import copy
+from solitaire_env.core.rules.step import step_legal
+from solitaire_env.core.supermoves import MOST_SINGLES, Scratch, expand
 from solitaire_env.move_features.arrays import make_arrays
 from solitaire_env.move_features.autoplay import autoplay_safe_move
 
@@ -84,10 +89,14 @@ class Trail(NamedTuple):
     """uint64 ``[cards + 1, 2]``."""
 
 
+def trail_lengths(rules: Any) -> dict[str, int]:
+    """The lengths of the axes of a trail."""
+    return {"pile_heights": rules.pile_capacity + 1, "stock_heights": rules.stock_capacity + 1}
+
+
 def make_trail(rules: Any) -> Trail:
     """An empty trail."""
-    heights = {"pile_heights": rules.pile_capacity + 1, "stock_heights": rules.stock_capacity + 1}
-    return make_arrays(Trail, rules, **heights)
+    return make_arrays(Trail, rules, **trail_lengths(rules))
 
 
 @inner
@@ -155,8 +164,43 @@ def find(table, keys):
     return slot, False
 
 
+@kernel
+def add_safe_moves(
+    rules: Rules,
+    state: State,
+    events: Events,
+    line: Annotated[Int64, "n"],
+    autoplay: int,
+    home: int,
+    full: Annotated[Int64, "longest"],
+) -> int:
+    """Play a line in row 0 until a number of cards are home; write all its actions to ``full``.
+
+    Parameters
+    ----------
+    autoplay
+        Whether the line leaves safe autoplay out.
+
+    Returns
+    -------
+    The number of actions, or -1 if ``full`` has no room.
+    """
+    length = at = 0
+    while state.home[0] < home:
+        action = autoplay_safe_move(rules, state, 0) if autoplay else -1
+        if length == full.shape[0]:
+            return -1
+        if action < 0:
+            action = line[at]
+            at += 1
+        step_legal(rules, state, events, 0, action)
+        full[length] = action
+        length += 1
+    return length
+
+
 def spell_out(batch: Batch, cards: Array, line: Iterable[int], autoplay: bool, home: int) -> list[int]:
-    """All actions of a line, with those of safe autoplay, until a number of cards are home.
+    """All actions of a line, see :func:`add_safe_moves`.
 
     Parameters
     ----------
@@ -164,16 +208,69 @@ def spell_out(batch: Batch, cards: Array, line: Iterable[int], autoplay: bool, h
         Its first game is overwritten.
     cards
         The position row at the start of the line.
-    autoplay
-        Whether the line leaves safe autoplay out.
     """
-    rules, state, row = batch.rules, batch.state, np.zeros(1, dtype=np.int64)
     batch.set_row(0, cards)
-    actions: list[int] = []
-    ahead = iter(line)
-    while int(state.home[0]) < home:
-        sure = autoplay_safe_move(rules, state, 0) if autoplay else -1
-        action = int(next(ahead) if sure < 0 else sure)
-        batch.play(row, np.array([action]))
-        actions.append(action)
+    planned = np.array([*line], dtype=np.int64)
+    full = np.zeros(2 * len(planned) + batch.rules.cards, dtype=np.int64)
+    length = add_safe_moves(batch.rules, batch.state, batch.events, planned, autoplay, home, full)
+    actions: list[int] = full[:length].tolist()
     return actions
+
+
+@inner
+def _equivalent_action(rules, state, events, key):
+    """The action in row 1 that leads to the position with this key; row 2 is overwritten."""
+    for action in range(rules.actions):
+        if state.mask[1, action] != 0:
+            copy(rules, state, 1, 2)
+            step_legal(rules, state, events, 2, action)
+            if key_of(rules, state, 2, SALT) == key:
+                return action
+    return -1
+
+
+@kernel
+def expand_line(
+    rules: Rules,
+    strict: Rules,
+    state: State,
+    events: Events,
+    line: Annotated[Int64, "n"],
+    scratch: Scratch,
+    singles: Annotated[Int64, "longest"],
+) -> int:
+    """Write a line of supermoves as single moves.
+
+    When single moves carry a sequence through spaces, it may end in another space than that of the supermove.
+    Spaces are alike: from then on, play the move that leads to an equivalent position.
+
+    Parameters
+    ----------
+    rules, strict
+        The game with supermoves, and with single moves.
+    state
+        Row 0 is at the start of the line; rows 1 and 2 are overwritten.
+
+    Returns
+    -------
+    The number of single moves, or -1 if ``singles`` has no room.
+    """
+    length = 0
+    copy(rules, state, 0, 1)
+    for k in range(line.shape[0]):
+        if length + MOST_SINGLES > singles.shape[0]:
+            return -1
+        same = True
+        for n in range(rules.row_size):
+            same &= state.rows[0, n] == state.rows[1, n]
+        action = line[k]
+        step_legal(rules, state, events, 0, action)
+        if not same:
+            action = _equivalent_action(rules, state, events, key_of(rules, state, 0, SALT))
+        end = length + expand(rules, strict, state, 1, action, scratch, singles[length:])
+        for n in range(length, end):
+            source, target, count = decode(strict, state, 1, singles[n])
+            move_cards(strict, state, 1, singles[n], source, target, count)
+            derive(rules, state, 1)
+        length = end
+    return length

@@ -8,7 +8,7 @@ than 200.
 
 import time
 from math import inf
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +16,13 @@ import numpy.typing as npt
 from solitaire_env.core import Events, Rules, State
 from solitaire_env.core.batch import Batch
 from solitaire_env.core.layout import WON
-from solitaire_env.core.native import kernel
+from solitaire_env.core.native import Int8, Int64, inner, kernel
 from solitaire_env.core.rules.derive import place
 from solitaire_env.core.rules.state import copy
 from solitaire_env.core.rules.step import step_legal
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant
-from solitaire_env.search.exhaustive import Store, begin, enter, make_store, path_to_last
+from solitaire_env.search.exhaustive import Store, begin, depth_of_last, enter, make_store, trace
 from solitaire_env.search.positions import Trail, find, follow, keys_after, make_trail
 
 Array = npt.NDArray[Any]
@@ -75,6 +75,93 @@ def spread(
     return end
 
 
+# What a search for a shorter line does next (``progress[STAGE]``).
+BEGIN, FIND_NEAR, FIND_PATH = range(3)
+LENGTH, STAGE, NEXT = range(3)
+
+
+@inner
+def _first_positions(store, n):
+    """A store with room for ``n`` positions, at most its own."""
+    return Store(
+        store.rows[:n], store.parents[:n], store.actions[:n], store.waiting[:n], store.table, store.counts
+    )
+
+
+@inner
+def _clear(store):
+    store.table[:] = 0
+    store.counts[:] = 0
+
+
+@inner
+def _visit(rules, state, events, line, trail, near):
+    """Add the positions of a line, which is played in row 0, to a store."""
+    for action in line:
+        begin(rules, state, events, 0, trail, near)
+        step_legal(rules, state, events, 0, action)
+    begin(rules, state, events, 0, trail, near)
+
+
+@kernel
+def shorten_some(
+    rules: Rules,
+    state: State,
+    events: Events,
+    row: Annotated[Int8, "rules.row_size"],
+    trail: Trail,
+    near: Store,
+    store: Store,
+    line: Annotated[Int64, "longest"],
+    progress: Annotated[Int64, "3"],
+    budget: int,
+) -> int:
+    """Continue a search for shorter lines.
+
+    Parameters
+    ----------
+    row
+        The position at the start of the line.
+    near
+        The positions near the line. At most :data:`NEAR` for each of its positions.
+    line
+        The shortest line up to now.
+    progress
+        The length of ``line``, what the search does next, and the next position to expand; the last two are
+        0 at first.
+    budget
+        Maximum number of positions to expand in this call.
+
+    Returns
+    -------
+    0 if the line gets no shorter, else 1: the next call continues.
+    """
+    n = NEAR * (progress[LENGTH] + 1)
+    around, found = _first_positions(near, n), _first_positions(store, n)
+    if progress[STAGE] == BEGIN:
+        _clear(near)
+        _clear(store)
+        place(rules, state, 0, row)
+        _visit(rules, state, events, line[: progress[LENGTH]], trail, around)
+        progress[STAGE], progress[NEXT] = FIND_NEAR, 0
+        return 1
+    # While nothing is found, all positions are allowed.
+    stores = (found, around) if progress[STAGE] == FIND_NEAR else (around, found)
+    first = progress[NEXT]
+    progress[NEXT] = spread(rules, state, events, stores[0], trail, stores[1], first, first + budget)
+    if progress[NEXT] >= 0:
+        return 1
+    if progress[STAGE] == FIND_NEAR:
+        place(rules, state, 0, row)
+        begin(rules, state, events, 0, trail, found)
+        progress[STAGE], progress[NEXT] = FIND_PATH, 0
+        return 1
+    if progress[NEXT] == DONE or depth_of_last(store) >= progress[LENGTH]:
+        return 0
+    progress[LENGTH], progress[STAGE] = trace(store, line), BEGIN
+    return 1
+
+
 def shorten(
     variant: Variant, cards: Array, line: tuple[int, ...], megabytes: float, until: float = inf
 ) -> tuple[int, ...]:
@@ -90,28 +177,11 @@ def shorten(
         When to end, in seconds of :func:`time.perf_counter`.
     """
     batch = Batch(GameSpec(variant), 2)
+    near, store = (make_store(batch.rules, megabytes / 2, NEAR * (len(line) + 1)) for _ in range(2))
+    best = np.array(line, dtype=np.int64)
+    progress = np.array([len(line), BEGIN, 0], dtype=np.int64)
     games = batch.rules, batch.state, batch.events
-    trail = make_trail(batch.rules)
-    row = np.zeros(1, dtype=np.int64)
-
-    def expand(near: Store, store: Store) -> int:
-        """Expand all positions of a store; as :func:`spread`, at least 0 if time is over."""
-        at = 0
-        while at >= 0 and time.perf_counter() < until:
-            at = spread(*games, near, trail, store, at, at + SLICE)
-        return at
-
-    while True:
-        near, store = (make_store(batch.rules, megabytes / 2, NEAR * (len(line) + 1)) for _ in range(2))
-        batch.set_row(0, cards)
-        for action in line:
-            begin(*games, False, trail, near)
-            batch.play(row, np.array([action]))
-        begin(*games, False, trail, near)
-        if expand(store, near) >= 0:  # the store is empty: all positions are allowed
-            return line
-        batch.set_row(0, cards)
-        begin(*games, False, trail, store)
-        if expand(near, store) != FOUND or len(path := path_to_last(store)) >= len(line):
-            return line
-        line = path
+    search = cards, make_trail(batch.rules), near, store, best, progress
+    while time.perf_counter() < until and shorten_some(*games, *search, SLICE):
+        pass
+    return tuple(best[: progress[LENGTH]].tolist())

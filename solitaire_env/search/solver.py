@@ -26,8 +26,10 @@ import numpy as np
 import numpy.typing as npt
 
 from solitaire_env.core.batch import Batch, Start
+from solitaire_env.core.layout import make_rules
 from solitaire_env.core.position import Position
 from solitaire_env.core.spec import GameSpec
+from solitaire_env.core.supermoves import MOST_SINGLES, make_scratch
 from solitaire_env.core.variant import Variant
 from solitaire_env.move_features.autoplay import has_safe_moves
 from solitaire_env.move_features.moves import make_move_scratch
@@ -37,7 +39,7 @@ from solitaire_env.policies.policy import Policy
 from solitaire_env.search.beam import MAX_LINE, Beam, BeamInterrupted, BeamResult
 from solitaire_env.search.collapsed import Collapsed, collapses
 from solitaire_env.search.exhaustive import EXHAUSTED, FOUND, FULL, MORE, Exhaustive
-from solitaire_env.search.positions import SALT, keys_of, spell_out
+from solitaire_env.search.positions import expand_line, spell_out
 from solitaire_env.search.rollouts import nested_rollouts, perturb
 from solitaire_env.search.shorten import shorten
 from solitaire_env.search.values import PositionValues
@@ -104,6 +106,16 @@ def explore_in_parts(search: Exhaustive | Collapsed, budget: int, until: float =
         end, more = search.explore(min(budget - done, PART))
         done += more
     return end, done
+
+
+def searched_variant(variant: Variant) -> Variant:
+    """The game whose moves are searched: a supermove stands for single moves, and reaches the same positions
+    in fewer steps.
+    """
+    if variant.moves == "one card":
+        with suppress(ValueError):  # some games have no supermoves that expand
+            return GameSpec(variant).view(moves="supermove").variant
+    return variant
 
 
 class SolverInterrupted(KeyboardInterrupt):
@@ -180,12 +192,8 @@ class Solver:
 
     def __init__(self, variant: Variant, *, megabytes: float = 1000, network: Policy | None = None) -> None:
         megabytes = check_amount("megabytes of memory", megabytes, 1, 1e6)
-        self.variant = variant
         self.strict = variant
-        if variant.moves == "one card":
-            # A supermove stands for single moves: it reaches the same positions in fewer steps.
-            with suppress(ValueError):  # some games have no supermoves that expand
-                self.variant = GameSpec(variant).view(moves="supermove").variant
+        self.variant = searched_variant(variant)
         self.autoplay = has_safe_moves(variant)
         """Whether safe autoplay follows each move."""
         self.megabytes = megabytes
@@ -350,44 +358,12 @@ class Solver:
             s.status = "unwinnable"
 
     def _strict_line(self, cards: Array, line: list[int]) -> tuple[int, ...]:
-        """A line in the moves of the game itself.
-
-        When single moves carry a sequence through spaces, it may end in another space than that of
-        the supermove. Spaces are alike: from then on, play the move that leads to an equivalent position.
-        """
+        """A line in the moves of the game itself."""
         if self.variant == self.strict:
             return tuple(line)
-        planned = Batch(GameSpec(self.variant), 1)
-        seen = Batch(GameSpec(self.variant), self.batch.rules.actions)
-        played = Batch(GameSpec(self.strict), 1)
-        for batch in (planned, played):
-            batch.set_row(0, cards)
-        row = np.zeros(1, dtype=np.int64)
-        actions: list[int] = []
-        for planned_action in line:
-            seen.set_row(0, played.state.rows[0])
-            same = np.array_equal(planned.state.rows[0], seen.state.rows[0])
-            planned.play(row, np.array([planned_action]))
-            action = planned_action if same else self._equivalent_action(seen, self._keys(planned, 1)[0])
-            singles = seen.expand(0, int(action))
-            for single in singles:
-                played.play(row, np.array([single]))
-            actions += singles
-        return tuple(actions)
-
-    @staticmethod
-    def _keys(batch: Batch, n: int) -> Array:
-        keys = np.zeros(n, dtype=np.uint64)
-        keys_of(batch.rules, batch.state, n, SALT, keys)
-        return keys
-
-    def _equivalent_action(self, seen: Batch, key: np.uint64) -> int:
-        """The action in row 0 that leads to the position with this key; the other rows are overwritten."""
-        legal = np.flatnonzero(seen.state.mask[0])
-        row = seen.state.rows[0].copy()
-        for n in range(len(legal)):
-            seen.set_row(n, row)
-        seen.play(np.arange(len(legal)), legal)
-        found = legal[self._keys(seen, len(legal)) == key]
-        seen.set_row(0, row)
-        return int(found[0])
+        batch, strict = self.batch, make_rules(self.strict)
+        batch.set_row(0, cards)
+        singles = np.zeros(MOST_SINGLES * (len(line) + 1), dtype=np.int64)
+        games = batch.rules, strict, batch.state, batch.events
+        length = expand_line(*games, np.array(line, dtype=np.int64), make_scratch(batch.rules), singles)
+        return tuple(singles[:length].tolist())

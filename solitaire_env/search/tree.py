@@ -25,6 +25,7 @@ from solitaire_env.search.collapsed import (
     MOVES,
     PILES,
     READY,
+    STOCK,
     Puzzle,
     Search,
     copy_state,
@@ -128,10 +129,9 @@ def _hide(puzzle, frame, world):
             puzzle.piles[pile, k] = world[at]
             at += 1
     for k in range(puzzle.stock.shape[0] - 1, -1, -1):
-        if at == world.shape[0]:
-            break
-        puzzle.stock[k] = world[at]
-        at += 1
+        if (frame[STOCK] >> k) & 1 and at < world.shape[0]:
+            puzzle.stock[k] = world[at]
+            at += 1
 
 
 @inner

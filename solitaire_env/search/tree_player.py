@@ -20,7 +20,7 @@ from solitaire_env.core.batch import Batch
 from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Variant
 from solitaire_env.search.budget import Budget, better_half, parts
-from solitaire_env.search.collapsed import COLUMNS, Collapsed, code_of, make_search, read, spell
+from solitaire_env.search.collapsed import COLUMNS, Collapsed, code_of, make_puzzle, make_search, read
 from solitaire_env.search.exhaustive import FOUND, MORE
 from solitaire_env.search.policy import Memory, SearchPolicy
 from solitaire_env.search.solver import explore_in_parts
@@ -63,6 +63,7 @@ class TreeSearcher(SearchPolicy):
     def __init__(self, variant: Variant, budget: Budget | None = None) -> None:
         super().__init__(variant, budget)
         self.batch = Batch(GameSpec(variant), 1)
+        self.puzzle = make_puzzle(self.batch.rules)
         self.search = make_search(0)
         self.tree = make_tree(2 * self.simulations)
         self.path = np.zeros(DEPTH, dtype=np.int64)
@@ -102,25 +103,22 @@ class TreeSearcher(SearchPolicy):
             end = MORE
         if end == MORE:
             moves = self._compare(observation, rows[0], random, order)
+        line = self.solver.spell(rows[0], moves)
         self.batch.set_row(0, rows[0])
         plan: dict[bytes, int] = {}
-        actions = spell(self.batch, moves)
-        while True:
-            seen = self.batch.observations()[0].tobytes()
-            action = next(actions, None)
-            if action is None:
-                return plan
-            plan[seen] = action
+        for action in line:
+            plan[self.batch.observations()[0].tobytes()] = action
+            self.batch.play(np.zeros(1, dtype=np.int64), np.array([action]))
+        return plan
 
     def _compare(
         self, observation: Array, row: Array, random: np.random.Generator, order: Array | None
     ) -> list[int]:
         """The moves of the choice that wins the most worlds; none if there is no choice."""
         tree = self.tree
-        start = read(self.batch.rules, row)
-        if start is None:
+        puzzle, frame = self.puzzle, np.zeros(COLUMNS, dtype=np.int64)
+        if not read(self.batch.rules, row, puzzle, frame):
             raise ValueError(f"{self.variant.name}: the position occurs in no game, so search cannot play it")
-        puzzle, frame = start
         left = np.arange(plant(puzzle, self.search, frame, tree))
         if len(left) == 0:
             return []
