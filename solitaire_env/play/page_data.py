@@ -51,6 +51,28 @@ from solitaire_env.policies.network import (
 )
 from solitaire_env.policies.shipped import FAMILY, network_folder
 from solitaire_env.registration import env_id, step_limit
+from solitaire_env.search.collapsed import (
+    begin_states,
+    collapses,
+    explore_states,
+    make_puzzle,
+    search_lengths,
+    spell_win,
+)
+from solitaire_env.search.exhaustive import EXHAUSTED, FOUND, MORE, begin, explore, store_lengths, trace
+from solitaire_env.search.positions import add_safe_moves, expand_line, trail_lengths
+from solitaire_env.search.rollouts import NOISE, nested_rollouts
+from solitaire_env.search.shorten import SLICE as SHORTENED
+from solitaire_env.search.shorten import shorten_some
+from solitaire_env.search.solver import (
+    GRACE,
+    PART,
+    PERTURBED,
+    SLICE,
+    STALL_LIMIT,
+    TRIES_BEFORE_EXHAUSTIVE,
+    searched_variant,
+)
 from solitaire_env.splits import LEVELS, packed_splits
 from solitaire_env.variants import POPULAR, TINY_KLONDIKE, VARIANTS, get_variant, known_variants
 
@@ -63,10 +85,19 @@ MAX_TRIED: Final = 5_000
 RANDOM_DEALS: Final = 999_999
 """The highest number of a random deal, short enough to be read out; the lowest is 1."""
 
+SEARCH_MEGABYTES: Final = 256
+"""Memory of a search in the page, in megabytes."""
+PAGE: Final = 65_536
+"""Bytes of a page of memory in WebAssembly."""
+LONGEST_LINE: Final = 2**17
+"""Maximum number of actions of a line that a search finds."""
+
 KERNELS: Final[tuple[Kernel, ...]] = (
-    add_product, base_card_first, choose, choose_best, deal_rows, decode_action, derive_rows, find_safe_moves,
-    microsoft_order, normalize, pick_rows, read_foundations, resample_rows, shuffle_rows, softmax, step_rows,
-    weigh, worried_card, write_card_observations, write_features, write_move_features, write_singles,
+    add_product, add_safe_moves, base_card_first, begin, begin_states, choose, choose_best, deal_rows,
+    decode_action, derive_rows, expand_line, explore, explore_states, find_safe_moves, microsoft_order,
+    nested_rollouts, normalize, pick_rows, read_foundations, resample_rows, shorten_some, shuffle_rows,
+    softmax, spell_win, step_rows, trace, weigh, worried_card, write_card_observations, write_features,
+    write_move_features, write_singles,
 )  # fmt: skip
 """The compiled functions that the page calls."""
 
@@ -144,6 +175,21 @@ def _constants() -> dict[str, Any]:
         "scored_together": SCORED_TOGETHER,
         "nearly_one": NEARLY_ONE,
         "top_actions": TOP_ACTIONS,
+        "search": {
+            "pages": SEARCH_MEGABYTES * 10**6 // PAGE,
+            "longest": LONGEST_LINE,
+            "part": PART,
+            "slice": SLICE,
+            "shortened": SHORTENED,
+            "tries": TRIES_BEFORE_EXHAUSTIVE,
+            "stall_limit": STALL_LIMIT,
+            "noise": NOISE,
+            "perturbed": PERTURBED,
+            "grace": GRACE,
+            "more": MORE,
+            "found": FOUND,
+            "exhausted": EXHAUSTED,
+        },
     }
 
 
@@ -159,11 +205,9 @@ def _kernel(kernel: Kernel) -> dict[str, Any]:
 
 
 def _kind(declared: Any) -> Any:
-    """The type of an argument: of a number its name, of an array its type and number of axes, of a tuple its
-    fields.
-    """
+    """The type of an argument: of a number its name, of an array its type and axes, of a tuple its fields."""
     if isinstance(declared, ArrayType):
-        return {"type": declared.dtype.name, "axes": len(declared.axes)}
+        return {"type": declared.dtype.name, "axes": declared.axes}
     if isinstance(declared, TupleType):
         return [[name, _kind(of)] for name, of in declared.fields]
     return declared.__name__
@@ -190,10 +234,31 @@ def game_data(variant: Variant) -> dict[str, Any]:
         "limit": step_limit(variant),
         "describe": rules_text(variant),
         "safe": has_safe_moves(variant),
+        "search": _search(variant),
         "deals": described(make_deals(rules, variant.tableau, 1, variant.face_down_rows or ())),
         "views": views,
         "policies": policies,
         "best": policies[-1]["id"],
+    }
+
+
+def _search(variant: Variant) -> dict[str, Any]:
+    """The lengths of the arrays of a search, and the numbers of a puzzle."""
+    rules = make_rules(searched_variant(variant))
+    lengths = {
+        "trail": trail_lengths(rules),
+        "store": store_lengths(rules, 0.5 * SEARCH_MEGABYTES),
+        "short": store_lengths(rules, 0.08 * SEARCH_MEGABYTES, SLICE + 1),
+    }
+    if not collapses(variant):
+        return lengths
+    puzzle = make_puzzle(rules)
+    numbers = {name: value for name, value in puzzle._asdict().items() if isinstance(value, int)}
+    axes = dict(zip(("piles", "deepest"), puzzle.piles.shape, strict=True))
+    return {
+        **lengths,
+        "puzzle": {**numbers, **axes, "stock": len(puzzle.stock)},
+        "states": search_lengths(0.3 * SEARCH_MEGABYTES),
     }
 
 

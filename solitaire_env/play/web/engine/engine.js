@@ -40,13 +40,17 @@ export async function levelsOf(game) {
   return Object.fromEntries(own.map(([level, games]) => [level, placesOfBits(games[game])]));
 }
 
-/** A session of a game; details: its data, if it is not one of the list: a custom game, or one with house rules. */
-export async function openSession(name, { rules = {}, details = null } = {}) {
+/**
+ * A session of a game; details: its data, if it is not one of the list: a custom game, or one with house rules.
+ * search: whether it needs memory for a search.
+ */
+export async function openSession(name, { rules = {}, details = null, search = false } = {}) {
   const { module, data } = await opened;
+  const pages = search ? data.constants.search.pages : 0;
   const own = data.games.find((game) => game.name === name);
-  if (details) return new Session(module, data, { ...own, name, ...details });
+  if (details) return new Session(module, data, { ...own, name, ...details }, pages);
   if (!own) throw new Error(`unknown variant '${name}', allowed: ${data.games.map((game) => game.name).join(", ")}`);
-  return new Session(module, data, { ...own, ...rules, ...data.details[name] });
+  return new Session(module, data, { ...own, ...rules, ...data.details[name] }, pages);
 }
 
 const files = new Map();

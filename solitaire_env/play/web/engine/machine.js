@@ -19,15 +19,18 @@ export function part(array, shape, start = 0) {
 /** Number of slots of an argument. */
 function places(kind) {
   if (typeof kind === "string") return 1;
-  return Array.isArray(kind) ? kind.reduce((sum, [, own]) => sum + places(own), 0) : 1 + kind.axes;
+  return Array.isArray(kind) ? kind.reduce((sum, [, own]) => sum + places(own), 0) : 1 + kind.axes.length;
 }
 
 /** An instance of the kernels with a memory of its own, which is released with it. */
 export class Machine {
-  /** data: the kernels' names and arguments, constants and shared arrays, as solitaire_env.play.page_data writes them. */
-  constructor(module, data) {
+  /**
+   * data: the kernels' names and arguments, constants and shared arrays, as solitaire_env.play.page_data writes them;
+   * pages: memory beyond that of a game.
+   */
+  constructor(module, data, pages = 0) {
     this.data = data;
-    this.memory = new WebAssembly.Memory({ initial: PAGES });
+    this.memory = new WebAssembly.Memory({ initial: PAGES + pages });
     const env = { memory: this.memory, exp: Math.exp, log: Math.log };
     this.exports = new WebAssembly.Instance(module, { env }).exports;
     this.end = this.exports.__heap_base.value;
@@ -54,6 +57,14 @@ export class Machine {
     return Object.fromEntries(Object.entries(described).map(([name, own]) => [name, this.arrays(own)]));
   }
 
+  /** New arrays of zeros by name, as a kernel declares an argument; lengths: those of its axes, and its numbers. */
+  make(name, argument, lengths) {
+    const [, fields] = this.data.kernels[name].arguments.find(([own]) => own === argument);
+    const length = (axis) => Number(axis) || axis.split(".").reduce((of, own) => of[own], lengths);
+    const value = (own, kind) => (kind === "int" ? lengths[own] : this.array(kind.type, kind.axes.map(length)));
+    return Object.fromEntries(fields.map(([own, kind]) => [own, value(own, kind)]));
+  }
+
   /** Write an argument to slots from an index; kind is its declared type. Returns the index after it. */
   pack(slots, at, name, kind, value) {
     if (Array.isArray(kind)) return kind.reduce((next, [own, type]) => this.pack(slots, next, own, type, value[own]), at);
@@ -62,7 +73,7 @@ export class Machine {
       bits.setFloat64(0, value);
       slots[at] = bits.getBigInt64(0);
     } else {
-      if (!(value instanceof TYPES[kind.type]) || value.shape.length !== kind.axes) throw new TypeError(`${name} is not ${kind.type} with ${kind.axes} axes`);
+      if (!(value instanceof TYPES[kind.type]) || value.shape.length !== kind.axes.length) throw new TypeError(`${name} is not ${kind.type} with the axes ${kind.axes}`);
       [value.byteOffset, ...value.shape].forEach((number, k) => (slots[at + k] = BigInt(number)));
     }
     return at + places(kind);

@@ -6,11 +6,11 @@ import { Machine } from "./machine.js";
 const range = (program, most) => `${program}:1 to ${program}:${most}`;
 
 export class Session {
-  /** game: its data, see solitaire_env.play.page_data; house rules are part of it. */
-  constructor(module, data, game) {
+  /** game: its data, see solitaire_env.play.page_data; house rules are part of it. pages: memory for more than the game. */
+  constructor(module, data, game, pages) {
     this.variant = game;
     this.known = data.constants;
-    this.machine = new Machine(module, data);
+    this.machine = new Machine(module, data, pages);
     const { machine, known } = this;
     const [view] = game.views;
     this.cards = new Cards(machine, view, game);
