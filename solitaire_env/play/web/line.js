@@ -23,6 +23,19 @@ onShow((game) => {
   keep();
 });
 
+/** Put a line to a win into the list of moves, for redo to play; from: the number of moves before it; by: who found it. */
+export function showLine(line, { from, by }) {
+  table.autoplay?.stop();
+  return inTurn(() => {
+    const { session } = table;
+    session.goTo(from);
+    session.playLine(line.map((text) => ({ text, by })));
+    session.goTo(from);
+    show("jump");
+    showMessage("Redo plays the winning moves.");
+  });
+}
+
 // ------------------------------------------------------------------------------------ addresses
 
 let plainRules = () => ({});

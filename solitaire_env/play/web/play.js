@@ -10,9 +10,10 @@ import { address, keptGame, knowRules, lastAddress, partsOfLink, playKept } from
 import { dealOut, moveCards } from "./motion.js";
 import { nearest } from "./names.js";
 import { canAsk, showPolicies, think } from "./policies.js";
-import { isMeasuring, onLine } from "./rates.js";
+import { isMeasuring } from "./rates.js";
 import { ask } from "./server.js";
 import { at, inTurn, loadItem, onShow, onTools, playMove, show, showMessage, showTools, storeItem, table } from "./table.js";
+import { isAsked } from "./winnable.js";
 
 const board = at("board");
 const isStuck = (game) => game.spent || game.state === "stuck";
@@ -124,7 +125,8 @@ onTools(() => {
   at("on").disabled = none || !canAsk();
   at("on").textContent = autoplay ? "Stop" : "Play on";
   at("policy").disabled = autoplay;
-  at("measure").disabled = at("solve").disabled = autoplay || !canAsk() || isMeasuring();
+  at("measure").disabled = autoplay || !canAsk() || isMeasuring();
+  at("can-win").disabled = autoplay || none || isStuck(game) || isAsked();
   at("estimate").disabled = none || autoplay || !canAsk() || isMeasuring();
 });
 
@@ -274,19 +276,6 @@ function dealOfLevel() {
   return deals ? String(deals[Math.floor(Math.random() * deals.length)]) : "random";
 }
 
-// Show a winning line: start the deal again, so that redo plays the line.
-onLine((line) =>
-  inTurn(() => {
-    const { session } = table;
-    session.goTo(0);
-    session.undone = [];
-    session.playLine(line);
-    session.goTo(0);
-    show("jump");
-    showMessage("Redo plays the winning moves.");
-  }),
-);
-
 /** Open the game of the address, the one that was played last, or a random deal. */
 async function open() {
   const query = new URLSearchParams(location.search || (location.hash ? "" : lastAddress() ?? ""));
@@ -328,7 +317,6 @@ await inTurn(async () => {
   offers = data.server;
   knowRules(plainRules);
   at("games").max = data.max_games;
-  at("solve").hidden = !offers?.solver;
   const option = (value, text = value) => make("option", { value }, text);
   listGames(games);
   at("house").hidden = !offers;

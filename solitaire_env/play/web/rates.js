@@ -1,9 +1,11 @@
-// Win rates on a deal and from a position, and the solver.
+// Win rates on a deal and from a position.
 import { make } from "./board.js";
+import { showLine } from "./line.js";
 import { barCell } from "./options.js";
 import { knownPolicies, policyName, showChance } from "./policies.js";
-import { ask, dealOf, positionOf } from "./server.js";
+import { ask, positionOf } from "./server.js";
 import { at, onShow, showMessage, showTools, table } from "./table.js";
+import { inWorker } from "./workers.js";
 
 const PLAYOUTS = 20; // games from a position
 const Z = 1.959963984540054; // of a 95 % interval
@@ -22,17 +24,7 @@ function wilson(wins, games) {
 /** A function that plays a game with a policy, here in a worker, or on the server. */
 function playerOf(session, { id, server }, signal) {
   if (server) return (wanted) => ask("play-out", { ...positionOf(session), policy: id, ...wanted }, signal);
-  const worker = new Worker(new URL("engine/worker.js", import.meta.url), { type: "module" });
-  const { variant: details, deal, played } = session;
-  const game = { details, deal, line: played.map(({ text }) => text), policy: id };
-  signal.addEventListener("abort", () => worker.terminate());
-  return (wanted) =>
-    new Promise((resolve, reject) => {
-      signal.addEventListener("abort", () => reject(signal.reason));
-      worker.onmessage = ({ data }) => (data.error ? reject(new Error(data.error)) : resolve(data));
-      worker.onerror = () => reject(new Error("the worker failed"));
-      worker.postMessage({ game, ...wanted });
-    });
+  return inWorker("worker", session, signal, { policy: id });
 }
 
 /** Play games with a policy; report the results up to now after each. */
@@ -93,9 +85,7 @@ at("measure").onclick = () => {
         if (!row.isConnected) at("table").tBodies[0].append(row);
         if (total.played) showRate(total, policy.name, row);
       });
-      if (line && !at("verdict").childElementCount) {
-        showVerdict(`This deal can be won: ${policy.name} wins in ${line.length} moves.`, line);
-      }
+      if (line && !at("verdict").childElementCount) showVerdict(policy, line);
     }
   });
 };
@@ -111,31 +101,10 @@ function showRate({ games, played, wins, home }, name, row) {
   row.replaceChildren(make("td", {}, name), barCell(wins / played), ...figures);
 }
 
-at("solve").onclick = () =>
-  working(async () => {
-    at("progress").textContent = "Solving ...";
-    const { result, line } = await ask("solve", dealOf(table.session), measuring.stop.signal);
-    const words = {
-      won: `This deal can be won, in ${line.length} moves.`,
-      unwinnable: "This deal cannot be won.",
-      open: "The solver found neither a win nor a proof that there is none.",
-    };
-    showVerdict(words[result], line);
-  });
-
-let showLine = () => {};
-
-/** Set the function that shows a winning line. */
-export const onLine = (work) => (showLine = work);
-
-function showVerdict(words, line) {
-  const parts = [make("p", {}, words)];
-  if (line.length) {
-    const button = make("button", { type: "button", id: "show-line" }, "Show the moves");
-    button.onclick = () => showLine(line);
-    parts.push(button);
-  }
-  at("verdict").replaceChildren(...parts);
+function showVerdict({ id, name }, line) {
+  const button = make("button", { type: "button", id: "show-line" }, "Show the moves");
+  button.onclick = () => showLine(line, { from: 0, by: id });
+  at("verdict").replaceChildren(make("p", {}, `This deal can be won: ${name} wins in ${line.length} moves.`), button);
 }
 
 // ---------------------------------------------------------------------------------- the position

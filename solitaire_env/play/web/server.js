@@ -15,8 +15,5 @@ export async function ask(what, body, signal) {
 /** What a request says about a game: which, by which rules. */
 export const gameOf = ({ variant: { name: game, build, spaces, moves } }) => ({ game, rules: { build, spaces, moves } });
 
-/** What it says about a deal. */
-export const dealOf = (session) => ({ ...gameOf(session), deal: session.deal });
-
 /** What it says about a position. */
-export const positionOf = (session) => ({ ...dealOf(session), moves: session.played.map(({ text }) => text) });
+export const positionOf = (session) => ({ ...gameOf(session), deal: session.deal, moves: session.played.map(({ text }) => text) });
