@@ -1,4 +1,4 @@
-"""Answers of the server for what a browser lacks: policies of its user, the solver, the data of house rules.
+"""Answers of the server for what a browser lacks: policies of its user, the data of house rules.
 
 A request names the game by ``game``, ``rules``, ``deal`` and ``moves``; nothing is lost if the server ends
 between two of them. The arguments of the public methods are the contents of requests. A wrong one is a
@@ -24,22 +24,17 @@ from solitaire_env.notation import action_text, parse_position
 from solitaire_env.play.hints import Adviser, Option
 from solitaire_env.play.page_data import MAX_GAMES, MAX_MOVES, game_data
 from solitaire_env.play.piles import places
-from solitaire_env.play.session import Session, named_deal, new_session
+from solitaire_env.play.session import Session, new_session
 from solitaire_env.registration import step_limit
-from solitaire_env.solving import solve
 from solitaire_env.util.arguments import check_choice, check_count, check_flag, check_kind
 from solitaire_env.util.messages import one_line, shown
 from solitaire_env.variants import get_variant, known_variants
 
-SOLVER_SECONDS: Final = 20.0
-"""Time limit of the solver for a deal."""
-SOLVER_MEMORY: Final = 250
-"""Memory of the solver, in megabytes."""
 GAMES_KEPT: Final = 8
 """Number of games whose moves need not be played again: those of the latest requests."""
 MAX_WAITING: Final = 20
 """Maximum number of long requests that wait or run; one runs at a time."""
-LONG: Final = ("play-out", "solve")
+LONG: Final = ("play-out",)
 """The requests that may take seconds or more."""
 
 Rules = Mapping[str, Any]
@@ -87,7 +82,6 @@ class Answers:
             "policies": self.list_policies,
             "hint": self.hint,
             "play-out": self.play_out,
-            "solve": self.solve,
         }
         for name in self.policies:
             reasons = (self._reason(name, variant) for variant in known_variants())
@@ -108,7 +102,7 @@ class Answers:
 
     def offers(self) -> dict[str, Any]:
         """What the page may ask for."""
-        return {"policies": self.policies, "solver": True}
+        return {"policies": self.policies}
 
     def answer(self, what: str, body: dict[str, Any], wanted: Callable[[], bool]) -> dict[str, Any]:
         """Answer a request; ``wanted``: whether somebody still waits for it.
@@ -258,16 +252,6 @@ class Answers:
         except Exception as error:  # a custom policy may raise anything
             raise _failed(f"policy {shown(policy)}", error) from error
         return {**found, "only": not (stochastic or hidden), **({"line": line} if origin == "deal" else {})}
-
-    def solve(
-        self, wanted: Callable[[], bool], game: str, deal: Deal, rules: Rules = MappingProxyType({})
-    ) -> dict[str, Any]:
-        """Find out whether the deal can be won if all cards are known."""
-        solution = solve(
-            _variant(game, rules), named_deal(deal), seconds=SOLVER_SECONDS, memory=SOLVER_MEMORY,
-            progress=lambda *_: _check_wanted(wanted),
-        )  # fmt: skip
-        return {"result": solution.status, "line": solution.texts if solution.status == "won" else ()}
 
 
 def _variant(game: str, rules: Rules) -> Variant:

@@ -53,9 +53,6 @@ def test_a_server_that_does_not_answer_is_reported(home: str, open_page: OpenPag
     page.locator("#policy").select_option(label="first")
     page.locator("#one").click()
     expect(page.locator("#status.error")).to_contain_text("The server does not answer.")
-    page.locator("#solve").click()
-    expect(page.locator("#progress")).to_contain_text("The server does not answer.")
-    expect(page.locator("#status")).to_be_empty()
     page.keyboard.press("d")
     moves(page, 1)
     says(page, "draw a card from the stock.")
@@ -236,8 +233,6 @@ def test_policies_give_hints_and_play_moves(home: str, open_page: OpenPage) -> N
     expect(page.locator("#table tbody tr").last).to_contain_text("/2")
     # A win of a policy proves that the deal can be won.
     expect(page.locator("#verdict")).to_contain_text(re.compile("This deal can be won: .* rules wins in "))
-    page.locator("#solve").click()
-    expect(page.locator("#verdict")).to_contain_text("This deal can be won, in 78 moves.")
     page.locator("#estimate").click()
     expect(page.locator("#evaluation")).to_have_text("simple rules wins 1 of 1 from here")
     page.locator("#show-line").click()

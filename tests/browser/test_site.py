@@ -19,7 +19,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from solitaire_env import SolitaireEnv
+from solitaire_env import SolitaireEnv, solve
 from solitaire_env.core.cards import DOWN
 from solitaire_env.core.spec import GameSpec, Settings
 from solitaire_env.evaluation.runner import Runner, random_stream
@@ -276,6 +276,81 @@ def test_axe_finds_no_fault(site: str, open_page: OpenPage) -> None:
         result = Axe().run(page)
         assert result.violations_count == 0, result.generate_report()
         page.keyboard.press("Escape")
+
+
+# ------------------------------------------------------------------------------ can it be won?
+
+SOLVE = """
+async ([game, deal]) => {
+    const { openSession } = await import(new URL("engine/engine.js", location));
+    const { Solver } = await import(new URL("engine/solver.js", location));
+    const session = (await openSession(game, { search: true })).start(deal);
+    const solver = new Solver(session);
+    const first = solver.run(0);
+    const result = solver.run(600);
+    if (solver.line) session.playLine(solver.line);
+    return [first, result, session.cards.status];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("game", "deals"),
+    [
+        ("klondike", (0, 1, 4)), ("klondike-draw-3", (0, 1, 2)), ("eights-down", (7, 239, 251)),
+        ("freecell", (5, "ms:36")), ("yukon", (1,)), ("eighty-thieves", (1_034_823,)), ("zebra", (1,)),
+    ],
+)  # fmt: skip
+def test_the_solver_of_the_page_agrees_with_the_package(
+    game: str, deals: tuple[int | str, ...], site: str, open_page: OpenPage
+) -> None:
+    """It can be interrupted; its lines win in the page's engine."""
+    page = open_page(site)
+    for deal in deals:
+        status = solve(game, deal, seconds=60).status
+        ended = "won" if status == "won" else "playing"
+        assert page.evaluate(SOLVE, [game, str(deal)]) == ["open", status, ended], deal
+
+
+def test_the_page_shows_how_a_position_is_won(site: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{site}?game=klondike&deal=1#moves=draw,draw"))
+    page.locator("#can-win").click()
+    expect(page.locator("#status")).to_contain_text(re.compile("Yes: in [0-9]+ moves, knowing every card."))
+    expect(page.locator("#line button")).to_have_count(2)
+    page.locator("#show-how").click()
+    expect(page.locator("#status")).to_contain_text("Redo plays the winning moves.")
+    expect(page.locator("#answer")).to_be_hidden()
+    moves(page, 2)
+    page.locator("#redo").click()
+    moves(page, 3)
+    page.locator("#line button").last.click()
+    expect(page.locator("#status")).to_contain_text("Won, in ")
+    assert page.evaluate("import('./table.js').then(({ table }) => table.session.player)") == (
+        "human with solver"
+    )
+
+
+def test_the_page_proves_that_a_deal_cannot_be_won(site: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{site}?game=eights-down&deal=251"))
+    page.locator("#can-win").click()
+    expect(page.locator("#status")).to_have_text("No: proven.")
+    page.locator("#close-answer").click()
+    expect(page.locator("#can-win")).to_be_enabled()
+
+
+def test_a_search_is_stopped_by_its_button_and_by_a_move(site: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{site}?game=forty-thieves&deal=3"))
+    for stop, said in (
+        (lambda: page.locator("#stop-search").click(), "Stopped."),
+        (lambda: page.keyboard.press("d"), "draw a card"),
+    ):
+        page.locator("#can-win").click()
+        expect(page.locator("#can-win")).to_be_disabled()
+        stop()
+        expect(page.locator("#status")).to_contain_text(said)
+        expect(page.locator("#can-win")).to_be_enabled()
+        expect(page.locator("#answer")).to_be_hidden()
+    moves(page, 1)
 
 
 # --------------------------------------------------------------------------------- whole games

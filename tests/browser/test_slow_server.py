@@ -7,10 +7,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from solitaire_env import solve
 from tests.browser.conftest import OpenPage
 from tests.browser.reading import held, moves, pile, ready, top
-from tests.recorded import recorded_game
 
 pytestmark = pytest.mark.external
 
@@ -25,20 +23,6 @@ def fill_deal(page: Page, game: str, deal: str) -> None:
     page.locator("#open-new").click()
     page.locator(f"#game [value='{game}']").check()
     page.locator("#deal").fill(deal)
-
-
-def test_a_winning_line_is_played(home: str, open_page: OpenPage) -> None:
-    line = recorded_game("eights-down").actions
-    winning = len(solve("eights-down", 132).line)
-    page = ready(open_page(f"{home}?game=eights-down&deal=132#moves={','.join(line[:3])}"))
-    expect(page.locator("#line button")).to_have_count(3)
-    page.locator("#solve").click()
-    page.locator("#show-line").click()
-    status(page, "Redo plays the winning moves.")
-    expect(page.locator("#line button")).to_have_count(winning)
-    page.locator("#line button").last.click()
-    moves(page, winning)
-    status(page, "Won, in ")
 
 
 def test_clicks_and_keys_wait_for_the_policy(home: str, open_page: OpenPage) -> None:
