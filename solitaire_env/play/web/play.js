@@ -9,7 +9,7 @@ import { gameOfLink, gamesData, levelsOf, openSession } from "./engine/engine.js
 import { address, keptGame, knowRules, lastAddress, partsOfLink, playKept } from "./line.js";
 import { dealOut, moveCards } from "./motion.js";
 import { nearest } from "./names.js";
-import { canAsk, showPolicies, think } from "./policies.js";
+import { canAsk, canEstimate, showPolicies, think } from "./policies.js";
 import { isMeasuring } from "./rates.js";
 import { ask } from "./server.js";
 import { at, inTurn, loadItem, onShow, onTools, playMove, show, showMessage, showTools, storeItem, table } from "./table.js";
@@ -127,7 +127,7 @@ onTools(() => {
   at("policy").disabled = autoplay;
   at("measure").disabled = autoplay || !canAsk() || isMeasuring();
   at("can-win").disabled = autoplay || none || isStuck(game) || isAsked();
-  at("estimate").disabled = none || autoplay || !canAsk() || isMeasuring();
+  at("estimate").disabled = none || autoplay || !canEstimate() || isMeasuring();
 });
 
 at("open-rules").onclick = () => {

@@ -6,9 +6,11 @@ import { gamesData, weightsOf } from "./engine/engine.js";
 import { chanceBar, optionTable, percent, valueBar } from "./options.js";
 import { ask, gameOf, positionOf } from "./server.js";
 import { at, inTurn, onShow, showMessage, show, showTools, table } from "./table.js";
+import { inWorker } from "./workers.js";
 
 const board = at("board");
 const ARROWS = 4; // moves that are drawn as arrows
+const SOLVER = { id: "solver", name: "search for a win", error: "" }; // in games without hidden cards
 const LEAST = 0.005; // probability of a move that is drawn: less would read 0 %
 
 let known = []; // the policies of this game: { id, name, error, server }
@@ -19,7 +21,9 @@ let arrows = []; // the drawn moves
 const chosenPolicy = () => known.find(({ id }) => id === at("policy").value);
 
 export const canAsk = () => known.length > 0;
-export const knownPolicies = () => known.filter(({ error }) => !error);
+/** The policies that play games of their own, for a win rate. */
+export const knownPolicies = () => known.filter(({ id, error }) => !error && id !== SOLVER.id);
+export const canEstimate = () => canAsk() && chosenPolicy().id !== SOLVER.id;
 export const policyName = () => chosenPolicy().name;
 
 // -------------------------------------------------------------------------------------- advice
@@ -35,12 +39,37 @@ const showValue = (value) => (value === null ? showBar() : showBar(valueBar(valu
 async function advise(session, likeliest) {
   const { id, server } = chosenPolicy();
   if (server) return ask("hint", { ...positionOf(session), decisions: session.decisions, policy: id, likeliest });
+  if (id === SOLVER.id) return (await nextOfWin(session)) ?? adviseBy(session.variant.best, session, likeliest);
+  return adviseBy(id, session, likeliest);
+}
+
+/** The advice of one of the page's own policies. */
+async function adviseBy(id, session, likeliest) {
   session.advisers ??= new Map();
   if (!session.advisers.has(id)) {
     const plan = session.variant.policies.find((own) => own.id === id);
     session.advisers.set(id, new Adviser(session, plan, await weightsOf(plan)));
   }
   return session.advisers.get(id).advise(likeliest);
+}
+
+/** The next move to a win that a search finds within a second, as advice; null if it finds none. */
+async function nextOfWin(session) {
+  const { cards } = session;
+  const here = String(cards.row);
+  if (!session.wins?.has(here)) {
+    const stop = new AbortController();
+    const { line } = await inWorker("solving", session, stop.signal)({ seconds: 1 });
+    stop.abort();
+    const play = (text) => {
+      const before = String(cards.row);
+      session.step(cards.parse(text));
+      return [before, text];
+    };
+    session.wins = new Map(session.attempt(() => (line ?? []).map(play)));
+  }
+  const text = session.wins.get(here);
+  return text ? { policy: SOLVER.id, ...cards.describe(cards.parse(text)), plays: [text], value: null, actions: [] } : null;
 }
 
 /** Show advice for a position, given as its piles; return it in words. */
@@ -166,7 +195,8 @@ export async function showPolicies() {
   const own = session.variant.policies.map(({ id, name }) => ({ id, name, error: "" }));
   const others = server?.policies.length ? (await ask("policies", gameOf(session))).policies : [];
   if (request !== loading) return;
-  known = [...own, ...others.map((policy) => ({ ...policy, server: true }))];
+  const { hides, has_stock: stock } = session.cards.rules;
+  known = [...own, ...(hides || stock ? [] : [SOLVER]), ...others.map((policy) => ({ ...policy, server: true }))];
   const option = ({ id, name, error }) =>
     make("option", { value: id, disabled: Boolean(error), title: error || null }, error ? `${name} (not for this game)` : name);
   at("policy").replaceChildren(...known.map(option));

@@ -58,7 +58,7 @@ export class Solver {
     let found = this.length !== null;
     for (;;) {
       const step = this.steps.next();
-      if (step.done) return step.value;
+      if (step.done) return (this.result ??= step.value);
       if (!found && this.length !== null) {
         found = true;
         end = Math.min(end, performance.now() + this.limits.grace * seconds * second);
