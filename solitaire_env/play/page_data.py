@@ -122,8 +122,10 @@ def games_data(server: dict[str, Any] | None = None) -> dict[str, Any]:
 def _entry(variant: Variant) -> dict[str, Any]:
     """A game in the list of games."""
     rules = {rule: getattr(variant, rule) for rule in HOUSE_RULES}
-    custom = {"custom": True} if _is_custom(variant) else {}
-    return {"name": variant.name, "title": variant.title, "group": _group(variant), **rules, **custom}
+    more: dict[str, Any] = {"custom": True} if _is_custom(variant) else {}
+    if variant.aliases:
+        more["aliases"] = variant.aliases
+    return {"name": variant.name, "title": variant.title, "group": _group(variant), **rules, **more}
 
 
 def _is_custom(variant: Variant) -> bool:

@@ -278,6 +278,7 @@ def test_a_wrong_link_names_the_nearest_games_and_offers_one(home: str, open_pag
         ("klondyke", "Klondike"),
         ("Free Cell", "FreeCell"),
         ("fortythieves", "Forty Thieves"),
+        ("Eight Off", "Eights Down"),
     ):
         page = open_page(f"{home}?game={wrong}")
         expect(page.locator("#status.error")).to_contain_text(

@@ -327,6 +327,8 @@ def test_games_are_found_by_search_and_kept_as_favourites(home: str, open_page: 
     page = ready(open_page(f"{home}?game=eights-down&deal=7"))
     page.locator("#open-new").click()
     expect(page.locator("#game input")).to_have_count(len(known_variants()))
+    page.locator("#find").fill("eight off")
+    expect(page.locator("#game input")).to_have_value("eights-down")
     page.locator("#find").fill("thieves eig")
     expect(page.locator("#game input")).to_have_count(1)
     page.locator("#game .star").click()

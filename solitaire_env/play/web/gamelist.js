@@ -30,10 +30,13 @@ function star(game) {
   return button;
 }
 
-/** Draw the games whose title or name has the words of the search. */
+/** Draw the games whose title, name or other names have the words of the search. */
 function draw() {
   const words = at("find").value.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = games.filter(({ title, name }) => words.every((word) => `${title} ${name}`.toLowerCase().includes(word)));
+  const found = games.filter((game) => {
+    const text = [game.title, game.name, ...(game.aliases ?? [])].join(" ").toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
   const chosen = chosenGame() ?? list.dataset.chosen;
   const groupOf = (game) => (favourites.has(game.name) ? "Favourites" : game.group);
   const groups = ["Favourites", ...new Set(games.map(({ group }) => group))];

@@ -11,9 +11,12 @@ function distance(one, other) {
   return row.at(-1);
 }
 
-/** The games whose names are nearest to a wrong name, the nearest first. */
-export function nearest(name, games) {
-  const wrong = name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
-  const far = (game) => distance(wrong, game.name) - (game.name.startsWith(wrong) || wrong.startsWith(game.name) ? 100 : 0);
+const inLink = (name) => name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+
+/** The games one of whose names is nearest to a wrong name, the nearest first. */
+export function nearest(wrong, games) {
+  const asked = inLink(wrong);
+  const farFrom = (name) => distance(asked, name) - (name.startsWith(asked) || asked.startsWith(name) ? 100 : 0);
+  const far = ({ name, aliases = [] }) => Math.min(...[name, ...aliases].map((own) => farFrom(inLink(own))));
   return [...games].sort((a, b) => far(a) - far(b)).slice(0, 3);
 }
