@@ -55,7 +55,7 @@ def test_a_server_that_does_not_answer_is_reported(home: str, open_page: OpenPag
     expect(page.locator("#status.error")).to_contain_text("The server does not answer.")
     page.keyboard.press("d")
     moves(page, 1)
-    says(page, "draw a card from the stock.")
+    says(page, "Draw a card from the stock.")
     page.unroute("**/api/**")
     page.locator("#one").click()
     moves(page, 2)
@@ -162,7 +162,7 @@ def test_a_game_survives_a_reload_and_is_shared_by_link(home: str, open_page: Op
     expect(page.locator("#line button")).to_have_count(3)
     page.keyboard.press("u")
     moves(page, 2)
-    says(page, "draw a card from the stock.")
+    says(page, "Draw a card from the stock.")
     page.evaluate("() => { navigator.clipboard.writeText = (text) => Promise.reject() }")
     page.locator("#share").click()
     link = f"{home}?game=busy-aces&deal=7#moves=draw,draw"

@@ -357,7 +357,7 @@ def test_a_search_is_stopped_by_its_button_and_by_a_move(site: str, open_page: O
     page = ready(open_page(f"{site}?game=forty-thieves&deal=3"))
     for stop, said in (
         (lambda: page.locator("#stop-search").click(), "Stopped."),
-        (lambda: page.keyboard.press("d"), "draw a card"),
+        (lambda: page.keyboard.press("d"), "Draw a card"),
     ):
         page.locator("#can-win").click()
         expect(page.locator("#can-win")).to_be_disabled()

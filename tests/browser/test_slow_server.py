@@ -41,7 +41,7 @@ def test_clicks_and_keys_wait_for_the_policy(home: str, open_page: OpenPage) -> 
         moves(page, 0)
     moves(page, 2)
     expect(page.locator("#line button")).to_have_count(3)
-    status(page, "draw a card")
+    status(page, "Draw a card")
     # A click is ignored if another card lies on the pile when its turn comes.
     page.goto(f"{home}?game=eights-down&deal=132")
     ready(page).locator("#policy").select_option(FIRST)

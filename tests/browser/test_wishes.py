@@ -339,6 +339,10 @@ def test_a_random_deal_is_of_the_chosen_level(home: str, open_page: OpenPage) ->
         assert number in split_deals(split, "klondike")
         page.locator("#open-new").click()
     expect(level).to_have_value("hard")
+    page.locator("#deal").fill("12")  # a deal that is named has no level to choose
+    expect(level).to_be_disabled()
+    page.locator("#deal").fill("")
+    expect(level).to_be_enabled()
     page.locator(f"#game [value={WITHOUT_LEVELS}]").check()
     expect(level).to_be_disabled()
     expect(level).to_have_value("")

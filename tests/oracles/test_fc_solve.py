@@ -87,6 +87,8 @@ def test_house_rules_are_solved(rules: dict[str, str]) -> None:
         ("forecell", list(range(200)), 40),
         ("bakers-game", list(range(200)), 44),
         ("seahaven-towers", list(range(200)), 27),
+        ("bakers-game-king-only", list(range(100)), 78),
+        ("freecell-no-cells", list(range(100)), 100),
     ],
 )
 def test_related_games_are_solved(game: str, deals: list[Deal], impossible: int) -> None:

@@ -56,7 +56,8 @@ function showState(game) {
     stuck: "Stuck: no move is legal.",
   };
   if (game.spent) return showMessage("Stuck: no move helps.");
-  showMessage(ends[game.state] ?? (game.last ? `${game.last.words}.` : "Your move."));
+  const done = game.last && `${game.last.words[0].toUpperCase()}${game.last.words.slice(1)}.`;
+  showMessage(ends[game.state] ?? done ?? "Your move.");
 }
 
 // ------------------------------------------------------------------------------------- the end
@@ -260,14 +261,19 @@ let levels = {}; // the deals of each level of the chosen game
 /** Offer the levels of the chosen game by its own rules. */
 async function offerLevels() {
   const game = chosenGame();
-  const own = RULES.every((rule) => at(rule).value === plainRules(game)[rule]);
-  const found = own ? await levelsOf(game).catch(() => ({})) : {};
+  const published = RULES.every((rule) => at(rule).value === plainRules(game)[rule]);
+  const found = published ? await levelsOf(game).catch(() => ({})) : {};
   if (chosenGame() !== game) return;
   levels = found;
   const option = (value, text) => make("option", { value, selected: value === at("level").value || null }, text);
-  at("level").replaceChildren(option("", "any deal"), ...Object.keys(levels).map((level) => option(level, LEVELS[level])));
-  at("level").disabled = !Object.keys(levels).length;
+  const own = Object.keys(levels).map((level) => option(level, LEVELS[level]));
+  at("level").replaceChildren(option("", "any deal"), make("optgroup", { label: "Of deals 0 to 999" }, ...own));
+  showLevel();
 }
+
+/** A deal that is named has no level to choose. */
+const showLevel = () => (at("level").disabled = !Object.keys(levels).length || at("deal").value.trim() !== "");
+at("deal").oninput = showLevel;
 for (const rule of RULES) at(rule).onchange = offerLevels;
 
 /** A random deal of the chosen level. */
