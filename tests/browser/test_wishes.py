@@ -300,7 +300,9 @@ ONE = """async (action) => {
 }"""
 NONE_LEFT = """async (safe) => {
     const { table } = await import(new URL("table.js", location));
-    return table.session.homeMove({ safe: Boolean(safe) }) === undefined;
+    // The page draws a move some time after it is played.
+    const isDrawn = document.getElementById("board").dataset.moves === String(table.session.played.length);
+    return isDrawn && table.session.homeMove({ safe: Boolean(safe) }) === undefined;
 }"""
 
 

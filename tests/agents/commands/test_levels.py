@@ -58,14 +58,14 @@ def test_the_levels_of_a_game_are_stored_beside_those_of_others(
     printed = capsys.readouterr().out
     assert "Baker's Game, train: " in printed and "Baker's Game, dev: " in printed
     after = read_json(path)
-    splits._data.cache_clear()
+    splits.packed_splits.cache_clear()
     try:
         for part in PARTS:
             assert "bakers-game" not in games_of_split(f"{part}-medium")
             assert stored("bakers-game", part)["easy"], "greedy wins one of the first 50"
     finally:
         monkeypatch.undo()
-        splits._data.cache_clear()
+        splits.packed_splits.cache_clear()
     for split, games in before.items():
         assert games.items() <= after[split].items() and [*after[split]] == sorted(after[split])
 
