@@ -49,7 +49,7 @@ def test_a_server_that_does_not_answer_is_reported(home: str, open_page: OpenPag
     """The game goes on: only what the server alone can do fails."""
     page = ready(open_page(f"{home}?game=busy-aces&deal=7", refused=True))
     page.route("**/api/**", lambda route: route.abort())
-    page.wait_for_function("fetch('/api/hint').then(() => false, () => true)")  # the route is in use
+    assert page.evaluate("fetch('/api/hint').then(() => false, () => true)")  # the route is in use
     page.locator("#policy").select_option(label="first")
     page.locator("#one").click()
     expect(page.locator("#status.error")).to_contain_text("The server does not answer.")

@@ -229,7 +229,9 @@ def test_it_opens_quickly_and_needs_few_bytes(site: str, open_page: OpenPage) ->
 
 KEPT = """async () => {
     await navigator.serviceWorker.ready;
-    return navigator.serviceWorker.controller?.state === "activated";
+    const isKept = () => navigator.serviceWorker.controller?.state === "activated";
+    for (let k = 0; k < 1000 && !isKept(); k += 1) await new Promise((resolve) => setTimeout(resolve, 20));
+    return isKept();
 }"""
 
 
@@ -237,7 +239,7 @@ def test_it_plays_without_a_network_once_it_is_open(site: str, open_page: OpenPa
     page = ready(open_page(f"{site}?game=eights-down&deal=7"))
     page.locator("#hint").click()
     expect(page.locator("#advice")).to_contain_text("neural network: ")
-    page.wait_for_function(KEPT)
+    assert page.evaluate(KEPT)
     page.context.set_offline(True)
     page.locator("#one").click()
     moves(page, 1)

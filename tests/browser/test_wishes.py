@@ -283,7 +283,7 @@ def test_cards_go_home_after_a_move_as_the_option_says(home: str, open_page: Ope
         page.wait_for_timeout(300)
         moves(page, number + 1)
         return
-    page.wait_for_function(NONE_LEFT, arg=left)
+    assert page.evaluate(NONE_LEFT, left)
     gone = int(page.locator("#board").get_attribute("data-moves") or 0)
     assert gone > number + 1
     page.keyboard.press("u")
@@ -300,9 +300,9 @@ ONE = """async (action) => {
 }"""
 NONE_LEFT = """async (safe) => {
     const { table } = await import(new URL("table.js", location));
-    // The page draws a move some time after it is played.
-    const isDrawn = document.getElementById("board").dataset.moves === String(table.session.played.length);
-    return isDrawn && table.session.homeMove({ safe: Boolean(safe) }) === undefined;
+    const isLeft = () => table.session.homeMove({ safe: Boolean(safe) }) !== undefined;
+    for (let k = 0; k < 1000 && isLeft(); k += 1) await new Promise((resolve) => setTimeout(resolve, 20));
+    return !isLeft();
 }"""
 
 
