@@ -71,6 +71,9 @@ class TrainConfig:
     safe_autoplay: bool = False
     """Safe autoplay in training and in the model's play: cards whose next lower cards, of all decks, are home
     go home by themselves (cards, built by same suit)."""
+    avoid_repeats: bool = False
+    """Moves that were played from the same position of a game: in training, they are not played again while
+    another is left; in the model's play, rarely."""
 
     learner: Literal["ppo", "maskable-ppo", "pqn", "playouts"] = "ppo"
     """"ppo"; "maskable-ppo": sb3-contrib's, slower; "pqn": Q-learning; "playouts": learns which of a

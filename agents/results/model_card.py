@@ -144,6 +144,8 @@ def model_card(folder: Path, entry: Entry | None) -> str:
         action_set += ", each played as single moves"
     if card.get("safe_autoplay"):
         action_set += "; safe autoplay"
+    if card.get("avoid_repeats"):
+        action_set += "; rarely the same move twice in a position"
     facts = {
         "game": f"`{env_id(config.variant)}`, published rules",
         "moves": action_set,

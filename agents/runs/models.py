@@ -50,6 +50,7 @@ def save_model(
         "steps": steps,
         "temperature": temperature,
         "safe_autoplay": config.safe_autoplay,
+        "avoid_repeats": config.avoid_repeats,
     }
     write_json(folder / CARD, card)
 
@@ -123,7 +124,7 @@ def load_model(folder: Path, game: GameSpec, name: str | None = None) -> TorchPl
     network, value = _make_network(model, model.spec)
     return TorchPlayer(
         network, model.spec, name or folder.name, value=value, temperature=model.temperature,
-        safe_autoplay=model.safe_autoplay,
+        safe_autoplay=model.safe_autoplay, avoid_repeats=model.avoid_repeats,
     )  # fmt: skip
 
 

@@ -181,9 +181,11 @@ class Answers:
         """The policies; one that does not play the game has an error."""
         variant, listed = _variant(game, rules), []
         for name in self.policies:
-            error = self._reason(name, variant)
-            title = name if error else self.adviser(name, variant).name
-            listed.append({"id": name, "name": title, "error": error})
+            about = {"id": name, "name": name, "error": self._reason(name, variant)}
+            if not about["error"]:
+                adviser = self.adviser(name, variant)
+                about |= {"name": adviser.name, "deterministic": adviser.deterministic}
+            listed.append(about)
         return {"policies": listed}
 
     def _find(self, name: str, variant: Variant) -> Adviser:

@@ -49,6 +49,7 @@ from solitaire_env.policies.network import (
     softmax,
     weigh,
 )
+from solitaire_env.policies.played_moves import PLAYED, SMALLEST
 from solitaire_env.policies.shipped import FAMILY, network_folder
 from solitaire_env.registration import env_id, step_limit
 from solitaire_env.search.collapsed import (
@@ -176,6 +177,7 @@ def _constants() -> dict[str, Any]:
         "own_features": NUM_MOVE,
         "scored_together": SCORED_TOGETHER,
         "nearly_one": NEARLY_ONE,
+        "played_moves": {"played": PLAYED, "smallest": SMALLEST},
         "top_actions": TOP_ACTIONS,
         "search": {
             "pages": SEARCH_MEGABYTES * 10**6 // PAGE,
@@ -322,6 +324,7 @@ def _network(played: CompiledNetwork) -> dict[str, Any]:
     return {
         "temperature": played.temperature,
         "safe_autoplay": played.safe_autoplay,
+        "avoid_repeats": played.avoid_repeats,
         "information": INFORMATION.index(played.information),
         "observation": described(np.zeros((1, played.spec.observation_size), dtype=np.int8)),
         "plans": reader.plans._asdict(),

@@ -49,6 +49,8 @@ class Model:
     """Divides the scores of a network whose scores are values of moves; None if scores are logits."""
     safe_autoplay: bool
     """Whether safe autoplay is played first."""
+    avoid_repeats: bool
+    """Whether it rarely plays a move again from the same position of a game."""
     spec: GameSpec
     """The game as the network sees it."""
     weights: Tensors
@@ -102,12 +104,14 @@ def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
             f"{path}: damaged, its layout is not the one of layout_hash {shown(card['layout_hash'])}"
         )
     heat, safe = card["temperature"], card.setdefault("safe_autoplay", False)
+    avoid = card.setdefault("avoid_repeats", False)
     games = card.setdefault("games", None)
     rules = card.setdefault("rules", None)
     named = isinstance(games, list) and all(isinstance(name, str) for name in games)
     for key, ok, allowed in (
         ("temperature", heat is None or (type(heat) in (int, float) and 0 < heat < 1e6), "null, or above 0"),
         ("safe_autoplay", type(safe) is bool, "true and false"),
+        ("avoid_repeats", type(avoid) is bool, "true and false"),
         ("games", games is None or named, "null, or a list of names"),
         ("rules", isinstance(rules, dict) or games is not None, "an object: a network is for one game"),
     ):
@@ -153,8 +157,9 @@ def read_model(folder: Path, game: GameSpec, kinds: Collection[str], *, exact: b
     spec = _spec_of(folder, card, game, exact=exact)
     weights = read_tensors(folder / WEIGHTS)
     model = Model(
-        folder, card["network"], card["sizes"], card["temperature"], card["safe_autoplay"], spec, weights
-    )
+        folder, card["network"], card["sizes"], card["temperature"], card["safe_autoplay"],
+        card["avoid_repeats"], spec, weights,
+    )  # fmt: skip
     try:
         _check_sizes(model.sizes, sum(tensor.size for tensor in weights.values()))
     except (TypeError, ValueError) as error:

@@ -6,6 +6,7 @@ separately, in a fixed order of additions, so that games played in parallel do n
 
 import hashlib
 from abc import abstractmethod
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
@@ -21,6 +22,7 @@ from solitaire_env.move_features.columns import NUM_MOVE
 from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, SMALLEST_PART, MoveReader
 from solitaire_env.policies.drawing import draw
 from solitaire_env.policies.model_files import CARD, VALUE, Model, hash_weights, read_model
+from solitaire_env.policies.played_moves import PlayedMoves
 from solitaire_env.policies.policy import Explanation, Policy
 from solitaire_env.util.files import model_folder, read_json
 from solitaire_env.util.messages import shown
@@ -107,12 +109,21 @@ class NetworkPlayer(Policy):
     safe_autoplay
         Whether safe autoplay (:mod:`solitaire_env.move_features.autoplay`) is played first, so that the
         network chooses only where there is none.
+    avoid_repeats
+        Whether it remembers its games, and rarely plays a move again from the same position
+        (:mod:`solitaire_env.policies.played_moves`). Without the numbers of games, it does not.
     """
 
     stochastic = True
 
     def __init__(
-        self, spec: GameSpec, name: str, *, temperature: float | None = None, safe_autoplay: bool = False
+        self,
+        spec: GameSpec,
+        name: str,
+        *,
+        temperature: float | None = None,
+        safe_autoplay: bool = False,
+        avoid_repeats: bool = False,
     ) -> None:
         self.spec = spec
         self.name = name
@@ -121,6 +132,8 @@ class NetworkPlayer(Policy):
         self.information = spec.settings.information
         self.temperature = temperature
         self.safe_autoplay = safe_autoplay
+        self.avoid_repeats = self.stateful = avoid_repeats
+        self._played = PlayedMoves()
         self._rules = spec.rules
         self._random = np.random.Generator(np.random.PCG64(0))
         self._explained: tuple[Array, Array, Explanation] | None = None
@@ -147,7 +160,14 @@ class NetworkPlayer(Policy):
             [several] = np.nonzero(np.count_nonzero(kept, axis=1) > 1)
             probabilities = kept.astype(np.float64)
             probabilities[several], _, _ = self.compute(observations[several], kept[several])
-        return draw(probabilities, self._random.random(len(masks)) if uniforms is None else uniforms)
+        uniforms = self._random.random(len(masks)) if uniforms is None else uniforms
+        if self.avoid_repeats and games is not None:
+            return self._played.draw(probabilities, uniforms, observations, games)
+        return draw(probabilities, uniforms)
+
+    def ended(self, games: Sequence[int]) -> None:
+        """Forget games that have ended."""
+        self._played.forget(games)
 
     def explain(self, observations: Array, masks: Array) -> Explanation:
         """The probabilities of the actions, ``[n, actions]``, and the expected returns, ``[n]`` or None.
@@ -206,7 +226,10 @@ class CompiledNetwork(NetworkPlayer):
     """
 
     def __init__(self, model: Model, name: str) -> None:
-        super().__init__(model.spec, name, temperature=model.temperature, safe_autoplay=model.safe_autoplay)
+        super().__init__(
+            model.spec, name, temperature=model.temperature, safe_autoplay=model.safe_autoplay,
+            avoid_repeats=model.avoid_repeats,
+        )  # fmt: skip
         if unknown := [name for name in model.sizes if name not in Sizes._fields]:
             raise model.wrong_sizes(f"unknown {shown(unknown)}, allowed: {', '.join(Sizes._fields)}")
         sizes = Sizes(**{"hidden": [64, 32], **model.sizes})
@@ -403,8 +426,9 @@ def _lay_out(model: Model, shapes: dict[str, tuple[int, ...]], layers: int) -> W
 
 
 def _fingerprint(model: Model) -> str:
+    rule = " avoid repeats" if model.avoid_repeats else ""
     digest = hashlib.sha256(
-        f"{model.network} {model.temperature} {model.safe_autoplay} {layout_hash(model.spec.layout)}".encode()
+        f"{model.network} {model.temperature} {model.safe_autoplay} {layout_hash(model.spec.layout)}{rule}".encode()
     )
     for name, tensor in sorted(model.weights.items()):
         digest.update(f"{name} {tensor.shape}".encode() + tensor.tobytes())

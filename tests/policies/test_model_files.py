@@ -91,10 +91,12 @@ def change_header(folder: Path, old: bytes, new: bytes) -> None:
 
 def test_a_model_is_read_as_it_was_written(folder: Path) -> None:
     model = read_model(folder, spec_of("busy-aces"), ("moves",))
-    assert (model.network, model.temperature, model.safe_autoplay) == ("moves", None, False)
+    assert (model.network, model.temperature) == ("moves", None)
+    assert not model.safe_autoplay and not model.avoid_repeats
     assert model.spec.variant.moves == "supermove" and model.weights["habit"].dtype == np.float32
-    edit_card(folder, safe_autoplay="gone")
-    assert not read_model(folder, spec_of("busy-aces"), ("moves",)).safe_autoplay
+    edit_card(folder, safe_autoplay="gone", avoid_repeats=True)
+    model = read_model(folder, spec_of("busy-aces"), ("moves",))
+    assert not model.safe_autoplay and model.avoid_repeats
 
 
 def test_a_file_that_may_not_be_read_is_not_missing(folder: Path, refuses: Refuses) -> None:
@@ -178,6 +180,7 @@ def test_the_rules_count_in_the_hash_of_a_game() -> None:
         (lambda folder: edit_card(folder, moves="fly"), ["'fly'", "'supermove'"]),
         (lambda folder: edit_card(folder, temperature=0), ["temperature is 0", "above 0"]),
         (lambda folder: edit_card(folder, safe_autoplay=1), ["safe_autoplay is 1", "true and false"]),
+        (lambda folder: edit_card(folder, avoid_repeats=None), ["avoid_repeats is None", "true and false"]),
         (lambda folder: edit_card(folder, sizes={"length": 3}), [CARD, "'length'", "'moves'", "dig_out"]),
         (lambda folder: edit_card(folder, sizes={"width": 1}), [CARD, "width is 1", "from 2 to"]),
         (lambda folder: edit_card(folder, sizes={"width": [8]}), [CARD, "width is [8]", "whole numbers"]),

@@ -144,6 +144,27 @@ def test_safe_autoplay_goes_first(folder: Path) -> None:
     assert all(home.start <= action < home.stop for action in held[differ].argmax(1))
 
 
+def test_moves_are_avoided_only_in_known_games(folder: Path) -> None:
+    observations, masks = positions(size=8)
+    others, _ = positions(size=8, steps=3)
+    uniforms, games = np.full(8, 0.5), np.arange(8)
+    free = load(folder)
+    edit_card(folder, avoid_repeats=True)
+    careful = load(folder)
+    assert careful.stateful and not free.stateful
+    drawn = free(observations, masks, uniforms=uniforms, games=games)
+    assert (careful(observations, masks, uniforms=uniforms) == drawn).all()
+
+    def play(seen: Any) -> Any:
+        return careful(seen, masks, uniforms=uniforms, games=games)
+
+    first = play(observations)
+    play(others)
+    assert (play(observations) != first).any()
+    careful.ended(games)
+    assert (play(observations) == first).all()
+
+
 def test_the_policy_declares_what_it_sees(folder: Path) -> None:
     network = load(folder)
     assert (network.name, network.moves, network.observation, network.information) == (
@@ -170,11 +191,12 @@ def test_the_fingerprint_covers_weights_and_settings(folder: Path) -> None:
     assert seen == {network.fingerprint}
     edit_card(folder, temperature=0.5)
     seen.add(load(folder).fingerprint)
-    edit_card(folder, safe_autoplay=True)
-    seen.add(load(folder).fingerprint)
+    for key in ("safe_autoplay", "avoid_repeats"):
+        edit_card(folder, **{key: True})
+        seen.add(load(folder).fingerprint)
     edit_weights(folder, read_move__bias=np.zeros(8, dtype=np.float32))
     seen.add(load(folder).fingerprint)
-    assert len(seen) == 4 and all(len(text) == 16 for text in seen)
+    assert len(seen) == 5 and all(len(text) == 16 for text in seen)
 
 
 def test_other_networks_need_torch(folder: Path) -> None:

@@ -11,6 +11,32 @@ function draw(weights, uniform) {
   return sums.findIndex((sum) => sum > aim);
 }
 
+/** The moves that a policy has played in a game, as solitaire_env.policies.played_moves. */
+class PlayedMoves {
+  constructor({ played, smallest }) {
+    this.factor = played;
+    this.smallest = smallest;
+    this.forget();
+  }
+
+  forget() {
+    this.actions = new Map(); // by position
+    this.last = null;
+  }
+
+  /** An action drawn by its probability, rarely one that was played from this position. */
+  draw(probabilities, uniform, position) {
+    const here = this.actions.get(position) ?? [];
+    if (position === this.last) here.pop(); // asked again, or the move was undone
+    this.last = position;
+    const weights = Array.from(probabilities, (probability) => probability * probability);
+    here.forEach((action) => (weights[action] = Math.max(weights[action] * this.factor, this.smallest)));
+    const action = draw(weights, uniform);
+    this.actions.set(position, [...here, action]);
+    return action;
+  }
+}
+
 /** Policies that choose by a fixed order, or by a weighted sum of features. */
 function deterministic(machine, cards, plan, view) {
   const { rules } = cards;
@@ -52,7 +78,8 @@ export class Adviser {
     this.cards = plan.view ? new Cards(machine, view, variant) : session.cards;
     if (plan.view) this.prepareSingles(plan);
     if (plan.file) this.network = new Network(machine, this.cards, plan, view, session.stockSeen, weights);
-    else this.choose = deterministic(machine, this.cards, plan, view);
+    if (plan.avoid_repeats) this.moves = new PlayedMoves(session.known.played_moves);
+    if (!plan.file) this.choose = deterministic(machine, this.cards, plan, view);
   }
 
   prepareSingles(plan) {
@@ -64,6 +91,11 @@ export class Adviser {
       rules: this.cards.rules, strict: cards.rules, state: this.cards.state, rows: machine.array("int64", [1]),
       actions: this.action, scratch: machine.arrays(plan.singles), singles: this.singles, counts: this.count,
     }); // prettier-ignore
+  }
+
+  /** Another game begins: forget the moves of the last one. */
+  begin() {
+    this.moves?.forget();
   }
 
   /** Whether the policy draws its actions. */
@@ -84,7 +116,10 @@ export class Adviser {
     if (this.cards !== this.session.cards) this.cards.row = this.session.cards.row;
     if (!this.network) return { action: this.choose(), probabilities: null, value: null };
     const thought = this.network.explain();
-    return { action: draw(thought.probabilities, Math.min(uniform, this.cards.known.nearly_one)), ...thought };
+    const { probabilities } = thought;
+    const chance = Math.min(uniform, this.cards.known.nearly_one);
+    const action = this.moves ? this.moves.draw(probabilities, chance, String(this.network.observation)) : draw(probabilities, chance);
+    return { action, ...thought };
   }
 
   /** The policy's action in the session as plain data; the likeliest one, or one that it draws. */

@@ -53,7 +53,7 @@ export class Network {
     const { scored_together: together } = cards.known;
     const array = (type, shape, contents) => machine.array(type, shape, contents);
     const [sizeOfMove, sizeOfPosition] = plan.sizes;
-    const observations = machine.arrays(plan.observation);
+    const observations = (this.observation = machine.arrays(plan.observation));
     this.observe = machine.bind("write_card_observations", {
       rules, rows: cards.row, information: plan.information, stock_seen: stockSeen, out: observations, games: array("int64", [1]),
     }); // prettier-ignore

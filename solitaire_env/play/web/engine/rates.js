@@ -3,6 +3,7 @@
 /** Play the session to its end, as solitaire_env.evaluation.runner: { won, home, steps, line }. */
 export function playOut(session, adviser, uniform) {
   const { cards, variant } = session;
+  adviser.begin();
   const line = [];
   const seen = new Set();
   let repeats = false;

@@ -1,0 +1,82 @@
+"""The moves that a policy has played in its games, so that it tries others when a position comes back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from solitaire_env.policies.drawing import draw
+from solitaire_env.policies.rows import GameRows
+
+SHARPNESS: Final = 2
+"""The probabilities are raised to this power. A policy that does not repeat itself can keep closer to its
+likeliest moves."""
+PLAYED: Final = 2.0**-6
+"""The weight of a move is multiplied by this for each time that it was played from the same position."""
+SMALLEST: Final = 2.0**-1000
+"""The weight of a played move is at least this: it may be the only one."""
+
+
+@dataclass
+class _Game:
+    """What is remembered of a game; positions are hashes of observations."""
+
+    played: dict[int, list[int]] = field(default_factory=dict)
+    """Actions by position."""
+    last: int | None = None
+    """The last position."""
+
+
+class PlayedMoves:
+    """The moves that a policy has played in each position of its games, as it observes them."""
+
+    def __init__(self) -> None:
+        self._rows = GameRows()
+        self._games: list[_Game] = []
+
+    def draw(
+        self,
+        probabilities: npt.NDArray[np.float64],
+        uniforms: npt.NDArray[np.float64],
+        observations: npt.NDArray[Any],
+        games: npt.NDArray[np.int64],
+    ) -> npt.NDArray[np.int64]:
+        """Actions int64 ``[n]`` drawn by their probabilities, rarely one that was played from this position.
+
+        Parameters
+        ----------
+        probabilities
+            float64 ``[n, actions]``, those of the policy.
+        uniforms
+            float64 ``[n]`` in [0, 1): random numbers that choose the actions.
+        observations
+            ``[n, size]``.
+        games
+            int64 ``[n]``: the number of each game.
+        """
+        weights = probabilities**SHARPNESS
+        rows, new = self._rows.find(games)
+        self._games += [_Game() for _ in range(len(self._games), rows.max(initial=-1) + 1)]
+        for row in rows[new].tolist():
+            self._games[row] = _Game()
+        here = []
+        for place, row in enumerate(rows.tolist()):
+            game, position = self._games[row], hash(observations[place].tobytes())
+            played = game.played.setdefault(position, [])
+            if position == game.last:
+                # No move leads back to its own position: the policy is asked again, or the move was undone.
+                del played[-1:]
+            for action in played:
+                weights[place, action] = max(weights[place, action] * PLAYED, SMALLEST)
+            game.last = position
+            here.append(played)
+        actions = draw(weights, uniforms)
+        for played, action in zip(here, actions.tolist(), strict=True):
+            played.append(action)
+        return actions
+
+    def forget(self, games: Sequence[int]) -> None:
+        """Forget games that have ended."""
+        self._rows.free(games)
