@@ -30,8 +30,8 @@ class TrainingEnv(SolitaireVecEnv):
     only legal move of a position and, with ``safe_autoplay``, safe autoplay. In some games a third of the
     positions have only one legal move.
 
-    With ``avoid_repeats`` a move that was played from the same position of the game is left out while there is
-    another.
+    With ``avoid_repeats`` a move that was played from the same position of the game is left out while there
+    is another.
     """
 
     def __init__(

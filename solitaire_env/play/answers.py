@@ -179,13 +179,15 @@ class Answers:
 
     def list_policies(self, game: str, rules: Rules = MappingProxyType({})) -> dict[str, Any]:
         """The policies; one that does not play the game has an error."""
-        variant, listed = _variant(game, rules), []
+        variant = _variant(game, rules)
+        listed: list[dict[str, Any]] = []
         for name in self.policies:
-            about = {"id": name, "name": name, "error": self._reason(name, variant)}
-            if not about["error"]:
+            if error := self._reason(name, variant):
+                listed.append({"id": name, "name": name, "error": error})
+            else:
                 adviser = self.adviser(name, variant)
-                about |= {"name": adviser.name, "deterministic": adviser.deterministic}
-            listed.append(about)
+                about = {"name": adviser.name, "deterministic": adviser.deterministic}
+                listed.append({"id": name, **about, "error": ""})
         return {"policies": listed}
 
     def _find(self, name: str, variant: Variant) -> Adviser:

@@ -426,10 +426,9 @@ def _lay_out(model: Model, shapes: dict[str, tuple[int, ...]], layers: int) -> W
 
 
 def _fingerprint(model: Model) -> str:
-    rule = " avoid repeats" if model.avoid_repeats else ""
-    digest = hashlib.sha256(
-        f"{model.network} {model.temperature} {model.safe_autoplay} {layout_hash(model.spec.layout)}{rule}".encode()
-    )
+    about = [model.network, model.temperature, model.safe_autoplay, layout_hash(model.spec.layout)]
+    about += ["avoid repeats"] if model.avoid_repeats else []
+    digest = hashlib.sha256(" ".join(map(str, about)).encode())
     for name, tensor in sorted(model.weights.items()):
         digest.update(f"{name} {tensor.shape}".encode() + tensor.tobytes())
     return digest.hexdigest()[:16]

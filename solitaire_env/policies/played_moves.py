@@ -10,13 +10,10 @@ import numpy.typing as npt
 from solitaire_env.policies.drawing import draw
 from solitaire_env.policies.rows import GameRows
 
-SHARPNESS: Final = 2
-"""The probabilities are raised to this power. A policy that does not repeat itself can keep closer to its
-likeliest moves."""
 PLAYED: Final = 2.0**-6
-"""The weight of a move is multiplied by this for each time that it was played from the same position."""
+"""The probability of a move is multiplied by this for each time that it was played from the same position."""
 SMALLEST: Final = 2.0**-1000
-"""The weight of a played move is at least this: it may be the only one."""
+"""It stays at least this: the move may be the only one."""
 
 
 @dataclass
@@ -56,7 +53,7 @@ class PlayedMoves:
         games
             int64 ``[n]``: the number of each game.
         """
-        weights = probabilities**SHARPNESS
+        weights = probabilities.copy()
         rows, new = self._rows.find(games)
         self._games += [_Game() for _ in range(len(self._games), rows.max(initial=-1) + 1)]
         for row in rows[new].tolist():

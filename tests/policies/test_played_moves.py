@@ -8,12 +8,12 @@ HERE, THERE = [1, 2], [2, 1]
 LIKELY = [0.6, 0.4, 0.0]
 
 
-def play(moves: PlayedMoves, *observations: list[int], game: int = 7, chances: list[float] = LIKELY) -> list[int]:
+def play(
+    moves: PlayedMoves, *observations: list[int], game: int = 7, chances: list[float] = LIKELY
+) -> list[int]:
     """The moves of a game in some positions, one after the other."""
-    return [
-        int(moves.draw(np.array([chances]), np.array([0.5]), np.array([seen], dtype=np.int8), np.array([game]))[0])
-        for seen in observations
-    ]
+    given, number = (np.array([chances]), np.array([0.5])), np.array([game])
+    return [int(moves.draw(*given, np.array([seen]), number)[0]) for seen in observations]
 
 
 def test_another_move_when_a_position_comes_back() -> None:
@@ -31,9 +31,7 @@ def test_the_only_move_is_played_for_ever() -> None:
 def test_each_game_has_its_own_memory() -> None:
     moves = PlayedMoves()
     assert play(moves, HERE, game=1) == play(moves, HERE, game=2) == [0]
-    seen, chances = np.array([HERE, THERE, HERE], dtype=np.int8), np.array([LIKELY] * 3)
-    games = np.array([2, 2, 3])
     play(moves, THERE, game=1)
     moves.forget([2])
-    again = moves.draw(chances[:2], np.full(2, 0.5), seen[[0, 2]], np.array([1, 2]))
+    again = moves.draw(np.array([LIKELY] * 2), np.full(2, 0.5), np.array([HERE] * 2), np.array([1, 2]))
     assert again.tolist() == [1, 0]

@@ -29,7 +29,7 @@ class PlayedMoves {
     const here = this.actions.get(position) ?? [];
     if (position === this.last) here.pop(); // asked again, or the move was undone
     this.last = position;
-    const weights = Array.from(probabilities, (probability) => probability * probability);
+    const weights = Array.from(probabilities);
     here.forEach((action) => (weights[action] = Math.max(weights[action] * this.factor, this.smallest)));
     const action = draw(weights, uniform);
     this.actions.set(position, [...here, action]);
