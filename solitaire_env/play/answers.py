@@ -185,9 +185,9 @@ class Answers:
             if error := self._reason(name, variant):
                 listed.append({"id": name, "name": name, "error": error})
             else:
-                adviser = self.adviser(name, variant)
-                about = {"name": adviser.name, "deterministic": adviser.deterministic}
-                listed.append({"id": name, **about, "error": ""})
+                policy = self.adviser(name, variant).policy
+                varies = policy.stochastic or policy.stateful  # its move when a position comes back
+                listed.append({"id": name, "name": policy.name, "error": "", "varies": varies})
         return {"policies": listed}
 
     def _find(self, name: str, variant: Variant) -> Adviser:

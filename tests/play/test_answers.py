@@ -92,6 +92,7 @@ def test_wrong_games_rules_deals_and_moves_are_refused(answers: Answers) -> None
 def test_policies_are_listed_with_what_they_cannot_play(answers: Answers) -> None:
     listed = {policy["id"]: policy for policy in ask(answers, "policies", game="busy-aces")["policies"]}
     assert [listed[name]["name"] for name in (FIRST, WHIM, "greedy")] == ["first", "whim", "greedy"]
+    assert [listed[name]["varies"] for name in (FIRST, WHIM, "greedy")] == [False, True, False]
     assert not listed[FIRST]["error"]
     assert listed[PICKY]["error"].endswith("no cells, allowed: games with cells")
     refused(answers, "hint", Refused, "no cells", status=409, **BUSY, policy=PICKY)

@@ -13,7 +13,7 @@ const ARROWS = 4; // moves that are drawn as arrows
 const SOLVER = { id: "solver", name: "search for a win", error: "" }; // in games without hidden cards
 const LEAST = 0.005; // probability of a move that is drawn: less would read 0 %
 
-let known = []; // the policies of this game: { id, name, error, deterministic, server }
+let known = []; // the policies of this game: { id, name, error, varies, server }
 let loading = null; // the newest request for policies
 let asked = null; // the newest request for a hint; the answers to older ones are dropped
 let arrows = []; // the drawn moves
@@ -146,7 +146,7 @@ async function advance() {
 
 at("one").onclick = () => inTurn(advance);
 
-/** Play automatically until the game ends, the user stops it, or a deterministic policy repeats a position. */
+/** Play automatically until the game ends, the user stops it, or a position repeats from which the policy plays the same again. */
 async function playOn() {
   let stop;
   const stopped = new Promise((resolve) => (stop = resolve));
@@ -157,7 +157,7 @@ async function playOn() {
   };
   table.autoplay = run;
   at("status").setAttribute("aria-live", "off");
-  const { name, deterministic } = chosenPolicy();
+  const { name, varies } = chosenPolicy();
   const { limit } = table.session.variant;
   const place = () => JSON.stringify(table.game.piles);
   const seen = new Map([[place(), table.game.moves_played]]); // positions, each with the move that led to it
@@ -172,7 +172,7 @@ async function playOn() {
       played += 1;
       const move = seen.get(place());
       seen.set(place(), table.game.moves_played);
-      if (deterministic && move !== undefined) why = `Stopped: ${name} repeats itself. The position is the same as after move ${move}.`;
+      if (!varies && move !== undefined) why = `Stopped: ${name} repeats itself. The position is the same as after move ${move}.`;
     });
     const rest = 1000 / Number(at("speed").value) - (performance.now() - start);
     if (goesOn()) await Promise.race([stopped, new Promise((resolve) => setTimeout(resolve, Math.max(0, rest)))]);
@@ -193,7 +193,7 @@ export async function showPolicies() {
   const request = (loading = {});
   const { session } = table;
   const { server } = await gamesData();
-  const own = session.variant.policies.map(({ id, name, file }) => ({ id, name, error: "", deterministic: !file }));
+  const own = session.variant.policies.map(({ id, name, file }) => ({ id, name, error: "", varies: Boolean(file) }));
   const others = server?.policies.length ? (await ask("policies", gameOf(session))).policies : [];
   if (request !== loading) return;
   const { hides, has_stock: stock } = session.cards.rules;
