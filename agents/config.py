@@ -72,8 +72,7 @@ class TrainConfig:
     """Safe autoplay in training and in the model's play: cards whose next lower cards, of all decks, are home
     go home by themselves (cards, built by same suit)."""
     avoid_repeats: bool = False
-    """Moves that were played from the same position of a game: in training, they are not played again while
-    another is left; in the model's play, rarely."""
+    """The model rarely plays a move again from the same position of a game. Training is unchanged."""
 
     learner: Literal["ppo", "maskable-ppo", "pqn", "playouts"] = "ppo"
     """"ppo"; "maskable-ppo": sb3-contrib's, slower; "pqn": Q-learning; "playouts": learns which of a

@@ -9,15 +9,12 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 from agents.config import TrainConfig
 from solitaire_env.arguments import REGISTERED
 from solitaire_env.core.native import Bool, Int8, Int64, kernel
-from solitaire_env.core.position_sums import position_sum
 from solitaire_env.move_features.autoplay import find_safe_moves_in_play, keep_safe_moves
 from solitaire_env.sb3 import Played, SolitaireVecEnv
 from solitaire_env.splits import chosen_deals
 
 MAX_FORCED: Final = 8
 """Maximum number of moves played for a game within a step; then the learner chooses in any case."""
-REMEMBERED: Final = 512
-"""Number of the last decisions of a game in which a move counts as played."""
 
 
 class TrainingEnv(SolitaireVecEnv):
@@ -29,24 +26,11 @@ class TrainingEnv(SolitaireVecEnv):
     After each action, moves without a choice are played in the same step and their rewards are added: the
     only legal move of a position and, with ``safe_autoplay``, safe autoplay. In some games a third of the
     positions have only one legal move.
-
-    With ``avoid_repeats`` a move that was played from the same position of the game is left out while there
-    is another.
     """
 
-    def __init__(
-        self, *args: Any, safe_autoplay: bool = False, avoid_repeats: bool = False, **kwargs: Any
-    ) -> None:
+    def __init__(self, *args: Any, safe_autoplay: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.safe_autoplay = safe_autoplay
-        self.avoid_repeats = avoid_repeats
-        if avoid_repeats:
-            random = np.random.Generator(np.random.PCG64(0))
-            size = self.batch.observations().shape[1]
-            self._weights = random.integers(2**63, size=size, dtype=np.int64)
-            self._positions = np.empty((self.num_envs, REMEMBERED), dtype=np.int64)
-            self._moves = np.empty((self.num_envs, REMEMBERED), dtype=np.int64)
-            self._decisions = np.zeros(self.num_envs, dtype=np.int64)
         self.steps = 0
         """Steps of all games in the last call, with forced moves but without safe autoplay."""
         self._only = np.empty(self.num_envs, dtype=np.int64)
@@ -94,31 +78,17 @@ class TrainingEnv(SolitaireVecEnv):
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """The moves to choose from, bool ``[num_envs, actions]``."""
         masks = super().action_masks()
-        if self.safe_autoplay:
-            # A new deal may begin with safe autoplay.
-            self._find_safe_moves()
-            masks = keep_safe_moves(masks, self._safe)
-        if self.avoid_repeats:
-            leave_out_played(
-                self.batch.observations(), self._weights, self._decisions, self._positions, self._moves,
-                masks.view(np.int8),
-            )  # fmt: skip
-        return masks
-
-    def step_async(self, actions: npt.NDArray[Any]) -> None:
-        """Store the actions, int ``[num_envs]``."""
-        super().step_async(actions)
-        if self.avoid_repeats:
-            self._moves[self._rows, self._decisions % REMEMBERED] = self._actions
-            self._decisions += 1
+        if not self.safe_autoplay:
+            return masks
+        # A new deal may begin with safe autoplay.
+        self._find_safe_moves()
+        return keep_safe_moves(masks, self._safe)
 
     def step_wait(self) -> VecEnvStepReturn:
         """Play the actions; deal new games where one has ended."""
         observations, rewards, dones, infos = super().step_wait()
         for row in np.flatnonzero(dones).tolist():
             infos[row]["TimeLimit.truncated"] = False
-        if self.avoid_repeats:
-            self._decisions[dones] = 0
         return observations, rewards, dones, infos
 
 
@@ -141,33 +111,6 @@ def find_only_moves(
                 actions[game] = action
 
 
-@kernel
-def leave_out_played(
-    observations: Annotated[Int8, "batch size"],
-    weights: Annotated[Int64, "size"],
-    decisions: Annotated[Int64, "batch"],
-    positions: Annotated[Int64, "batch remembered"],
-    moves: Annotated[Int64, "batch remembered"],
-    masks: Annotated[Int8, "batch rules.actions"],
-) -> None:
-    """Remember the position of each game, and leave out the moves that were played from it before."""
-    remembered = positions.shape[1]
-    for game in range(masks.shape[0]):
-        position = position_sum(observations[game], weights)
-        now = decisions[game]
-        positions[game, now % remembered] = position
-        left = 0
-        for action in range(masks.shape[1]):
-            left += masks[game, action]
-        # The latest first: if all were played, the one that was played longest ago is left.
-        for age in range(1, min(now + 1, remembered)):
-            before = (now - age) % remembered
-            action = moves[game, before]
-            if left > 1 and positions[game, before] == position and masks[game, action] != 0:
-                masks[game, action] = 0
-                left -= 1
-
-
 def derived_seed(seed: int, *stream: int) -> int:
     """The seed, below ``2**62``, of one of the independent streams of a seed.
 
@@ -182,8 +125,7 @@ def make_env(config: TrainConfig, num_envs: int | None = None) -> TrainingEnv:
     size = num_envs or config.num_envs
     if config.is_family:
         spec = config.family_spec
-        batch = spec.make_batch(size, chosen_deals(config.deals, spec.variants))
-        return TrainingEnv(batch, size, avoid_repeats=config.avoid_repeats)
+        return TrainingEnv(spec.make_batch(size, chosen_deals(config.deals, spec.variants)), size)
     return TrainingEnv(
         config.variant,
         size,
@@ -194,5 +136,4 @@ def make_env(config: TrainConfig, num_envs: int | None = None) -> TrainingEnv:
         reward=config.reward,
         stall_limit=config.stall_limit,
         safe_autoplay=config.safe_autoplay,
-        avoid_repeats=config.avoid_repeats,
     )

@@ -400,29 +400,6 @@ def test_a_truncated_game_counts_as_lost() -> None:
     assert cut > 10
 
 
-def test_no_move_twice_from_a_position_where_another_is_left() -> None:
-    env = make_env(make_config({"env": "klondike", "avoid_repeats": True, "stall_limit": 15}, "test"), 16)
-    env.seed(0)
-    observations = np.asarray(env.reset())
-    random = np.random.default_rng(0)
-    played: list[dict[bytes, set[int]]] = [{} for _ in range(16)]
-    left_out = 0
-    for _ in range(300):
-        masks = env.action_masks()
-        assert (env.action_masks() == masks).all()
-        actions = np.array([random.choice(np.flatnonzero(mask)) for mask in masks])
-        for row, (mask, legal) in enumerate(zip(masks, env.batch.mask, strict=True)):
-            before = played[row].setdefault(observations[row].tobytes(), set())
-            new = {*np.flatnonzero(legal).tolist()} - before
-            assert {*np.flatnonzero(mask).tolist()} == new if new else mask.sum() == 1
-            left_out += len(before)
-            before.add(int(actions[row]))
-        observations, _, dones, _ = env.step(actions)
-        for row in np.flatnonzero(dones).tolist():
-            played[row] = {}
-    assert left_out > 100
-
-
 @pytest.mark.parametrize("env", ["eights-down", "forty-thieves"])
 def test_forced_moves_are_played_in_the_same_step(env: str) -> None:
     """The expected games come from single environments, with safe autoplay and forced moves as actions."""
