@@ -125,6 +125,7 @@ export class Adviser {
   /** The policy's action in the session as plain data; the likeliest one, or one that it draws. */
   advise(likeliest) {
     const { session, cards } = this;
+    if (!session.played.length) this.begin();
     const thought = this.decide(session.uniform(session.deal.replace(/\D/g, ""), session.decisions));
     const options = [...(thought.probabilities ?? [])]
       .map((probability, action) => ({ action, probability }))
