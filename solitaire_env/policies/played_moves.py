@@ -1,5 +1,6 @@
 """The moves that a policy has played in its games, so that it tries others when a position comes back."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -20,10 +21,10 @@ SMALLEST: Final = 2.0**-1000
 class _Game:
     """What is remembered of a game; positions are hashes of observations."""
 
-    played: dict[int, list[int]] = field(default_factory=dict)
-    """Actions by position."""
-    last: int | None = None
-    """The last position."""
+    played: dict[int, Counter[int]] = field(default_factory=dict)
+    """How often each action was played, by position."""
+    last: tuple[int, int] = (0, -1)
+    """The last position, and the action in it."""
 
 
 class PlayedMoves:
@@ -58,20 +59,19 @@ class PlayedMoves:
         self._games += [_Game() for _ in range(len(self._games), rows.max(initial=-1) + 1)]
         for row in rows[new].tolist():
             self._games[row] = _Game()
-        here = []
-        for place, row in enumerate(rows.tolist()):
-            game, position = self._games[row], hash(observations[place].tobytes())
-            played = game.played.setdefault(position, [])
-            if position == game.last:
+        here = [hash(observation.tobytes()) for observation in observations]
+        playing = [self._games[row] for row in rows.tolist()]
+        for place, (game, position) in enumerate(zip(playing, here, strict=True)):
+            played = game.played.setdefault(position, Counter())
+            if position == game.last[0]:
                 # No move leads back to its own position: the policy is asked again, or the move was undone.
-                del played[-1:]
-            for action in played:
-                weights[place, action] = max(weights[place, action] * PLAYED, SMALLEST)
-            game.last = position
-            here.append(played)
+                played[game.last[1]] -= 1
+            for action, times in played.items():
+                weights[place, action] = max(weights[place, action] * PLAYED**times, SMALLEST)
         actions = draw(weights, uniforms)
-        for played, action in zip(here, actions.tolist(), strict=True):
-            played.append(action)
+        for game, position, action in zip(playing, here, actions.tolist(), strict=True):
+            game.played[position][action] += 1
+            game.last = position, action
         return actions
 
     def forget(self, games: Sequence[int]) -> None:

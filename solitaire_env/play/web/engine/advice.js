@@ -20,19 +20,21 @@ class PlayedMoves {
   }
 
   forget() {
-    this.actions = new Map(); // by position
-    this.last = null;
+    this.times = new Map(); // how often each action was played, by position
+    this.last = {};
   }
 
   /** An action drawn by its probability, rarely one that was played from this position. */
   draw(probabilities, uniform, position) {
-    const here = this.actions.get(position) ?? [];
-    if (position === this.last) here.pop(); // asked again, or the move was undone
-    this.last = position;
+    if (!this.times.has(position)) this.times.set(position, new Map());
+    const played = this.times.get(position);
+    const count = (action, more) => played.set(action, (played.get(action) ?? 0) + more);
+    if (position === this.last.position) count(this.last.action, -1); // asked again, or the move was undone
     const weights = Array.from(probabilities);
-    here.forEach((action) => (weights[action] = Math.max(weights[action] * this.factor, this.smallest)));
+    played.forEach((times, action) => (weights[action] = Math.max(weights[action] * this.factor ** times, this.smallest)));
     const action = draw(weights, uniform);
-    this.actions.set(position, [...here, action]);
+    count(action, 1);
+    this.last = { position, action };
     return action;
   }
 }
