@@ -64,7 +64,7 @@ class PlayedMoves:
         for place, (game, position) in enumerate(zip(playing, here, strict=True)):
             played = game.played.setdefault(position, Counter())
             if position == game.last[0]:
-                # No move leads back to its own position: the policy is asked again, or the move was undone.
+                # Each move changes the position, so the last one was not played, or it was undone.
                 played[game.last[1]] -= 1
             for action, times in played.items():
                 weights[place, action] = max(weights[place, action] * PLAYED**times, SMALLEST)

@@ -29,7 +29,7 @@ class PlayedMoves {
     if (!this.times.has(position)) this.times.set(position, new Map());
     const played = this.times.get(position);
     const count = (action, more) => played.set(action, (played.get(action) ?? 0) + more);
-    if (position === this.last.position) count(this.last.action, -1); // asked again, or the move was undone
+    if (position === this.last.position) count(this.last.action, -1); // it was not played, or undone
     const weights = Array.from(probabilities);
     played.forEach((times, action) => (weights[action] = Math.max(weights[action] * this.factor ** times, this.smallest)));
     const action = draw(weights, uniform);
