@@ -73,6 +73,9 @@ class TrainConfig:
     go home by themselves (cards, built by same suit)."""
     avoid_repeats: bool = False
     """The model rarely plays a move again from the same position of a game. Training is unchanged."""
+    finish_games: bool = False
+    """Where all cards are known, and the policy greedy wins after some move, this move is played, in training
+    and in the model's play (cards)."""
 
     learner: Literal["ppo", "maskable-ppo", "pqn", "playouts"] = "ppo"
     """"ppo"; "maskable-ppo": sb3-contrib's, slower; "pqn": Q-learning; "playouts": learns which of a
@@ -354,8 +357,9 @@ def _conflicts(c: TrainConfig) -> Iterator[str]:
         for key in ("safe_autoplay", "rollout_lookahead"):
             if getattr(c, key):
                 yield f"{key} is {getattr(c, key)} with build {c.variant.build!r}, allowed: only 'same suit'"
-    if c.safe_autoplay and c.observation != "cards":
-        yield f"safe_autoplay is True with observation {c.observation!r}, allowed: 'cards'"
+    for key in ("safe_autoplay", "finish_games"):
+        if getattr(c, key) and c.observation != "cards":
+            yield f"{key} is True with observation {c.observation!r}, allowed: 'cards'"
 
 
 # ------------------------------------------------------------------------------- making a configuration

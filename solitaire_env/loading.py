@@ -18,6 +18,7 @@ from solitaire_env.core.spec import GameSpec
 from solitaire_env.core.variant import Build, Moves, Spaces, Variant
 from solitaire_env.policies.greedy import Greedy
 from solitaire_env.policies.linear import load_linear
+from solitaire_env.policies.network import NetworkPlayer
 from solitaire_env.policies.policy import FunctionPolicy, Policy, with_moves
 from solitaire_env.policies.random import Random
 from solitaire_env.policies.sb3_model import SB3Policy, is_sb3_model
@@ -69,7 +70,10 @@ def load_prior(name: str, spec: GameSpec) -> Policy:
     folder = network_folder(name, spec)
     if not model_folder(folder).is_dir():
         raise ValueError(f"network {name!r} is not 'shipped' or 'family', and {missing_folder(Path(name))}")
-    return _load_folder(folder, spec)
+    prior = _load_folder(folder, spec)
+    if isinstance(prior, NetworkPlayer):
+        prior.finish_games = False  # search finds the wins itself
+    return prior
 
 
 BUILT_IN: Final[dict[str, Callable[..., Policy]]] = {

@@ -37,7 +37,8 @@ from agents.runs.config_files import import_games
 from agents.runs.folders import CURVE, cut_curve
 from agents.runs.interrupt import first_interrupt
 from agents.runs.models import save_model
-from solitaire_env.move_features.autoplay import keep_safe_moves, safe_moves_in_play
+from solitaire_env.move_features.autoplay import keep_chosen, safe_moves_in_play
+from solitaire_env.move_features.finishing import finishing_moves
 from solitaire_env.util.files import read_json, write_text
 from solitaire_env.util.progress import ProgressLine
 from solitaire_env.vector import SolitaireVectorEnv
@@ -66,9 +67,10 @@ class MaskInObservation(gym.vector.VectorWrapper):
 
     env: SolitaireVectorEnv
 
-    def __init__(self, env: SolitaireVectorEnv, safe_autoplay: bool) -> None:
+    def __init__(self, env: SolitaireVectorEnv, safe_autoplay: bool, finish_games: bool) -> None:
         super().__init__(env)
         self.safe_autoplay = safe_autoplay
+        self.finish_games = finish_games
         seen = env.single_observation_space
         assert isinstance(seen, gym.spaces.Box)
         actions = np.ones(env.game.num_actions, dtype=seen.dtype)
@@ -101,10 +103,12 @@ class MaskInObservation(gym.vector.VectorWrapper):
 
     def _join(self, observations: Array, infos: dict[str, Any], ended: npt.NDArray[np.bool_]) -> Array:
         """Observations and masks."""
-        masks = infos["action_mask"]
+        legal, rules = infos["action_mask"].astype(np.bool_), self.env.batch.rules
+        masks = legal
         if self.safe_autoplay:
-            batch = self.env.batch
-            masks = keep_safe_moves(masks.astype(np.bool_), safe_moves_in_play(batch.rules, batch.state))
+            masks = keep_chosen(masks, safe_moves_in_play(rules, self.env.batch.state))
+        if self.finish_games:
+            masks = keep_chosen(masks, finishing_moves(rules, observations, legal))
         masks = np.where(ended[:, None], 0, masks)
         return np.concatenate((observations, masks.astype(observations.dtype)), axis=1)
 
@@ -116,7 +120,7 @@ def make_vector_env(config: TrainConfig, num_envs: int) -> MaskInObservation:
         config.variant, num_envs, deals=config.deals, observation=config.observation,
         information=config.information, reward=config.reward, stall_limit=config.stall_limit, copy=False,
     )  # fmt: skip
-    return MaskInObservation(env, config.safe_autoplay)
+    return MaskInObservation(env, config.safe_autoplay, config.finish_games)
 
 
 class NetworkModule(TorchRLModule, ValueFunctionAPI):

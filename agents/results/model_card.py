@@ -146,6 +146,8 @@ def model_card(folder: Path, entry: Entry | None) -> str:
         action_set += "; safe autoplay"
     if card.get("avoid_repeats"):
         action_set += "; rarely the same move twice in a position"
+    if card.get("finish_games"):
+        action_set += "; a move after which `greedy` wins goes first"
     facts = {
         "game": f"`{env_id(config.variant)}`, published rules",
         "moves": action_set,

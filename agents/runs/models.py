@@ -51,6 +51,7 @@ def save_model(
         "temperature": temperature,
         "safe_autoplay": config.safe_autoplay,
         "avoid_repeats": config.avoid_repeats,
+        "finish_games": config.finish_games,
     }
     write_json(folder / CARD, card)
 
@@ -124,7 +125,7 @@ def load_model(folder: Path, game: GameSpec, name: str | None = None) -> TorchPl
     network, value = _make_network(model, model.spec)
     return TorchPlayer(
         network, model.spec, name or folder.name, value=value, temperature=model.temperature,
-        safe_autoplay=model.safe_autoplay, avoid_repeats=model.avoid_repeats,
+        safe_autoplay=model.safe_autoplay, avoid_repeats=model.avoid_repeats, finish_games=model.finish_games,
     )  # fmt: skip
 
 

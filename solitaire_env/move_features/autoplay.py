@@ -122,13 +122,12 @@ def autoplay_safe_moves(rules: Rules, observations: Array, masks: Array) -> Arra
     return chosen
 
 
-def keep_safe_moves(masks: Array, safe: Array) -> Array:
-    """Copies of masks ``[n, actions]``, with only the safe move of each game that has one.
-
-    ``safe``, int64 ``[n]``, is the result of :func:`autoplay_safe_moves`.
+def keep_chosen(masks: Array, chosen: Array) -> Array:
+    """Copies of masks ``[n, actions]``, with only the move that is chosen for a game, int64 ``[n]``, where it
+    is not -1.
     """
     masks = masks.copy()
-    [rows] = np.nonzero(safe >= 0)
+    [rows] = np.nonzero(chosen >= 0)
     masks[rows] = 0
-    masks[rows, safe[rows]] = 1
+    masks[rows, chosen[rows]] = 1
     return masks

@@ -33,6 +33,7 @@ from solitaire_env.core.worlds import resample_rows
 from solitaire_env.evaluation.runner import TOP_ACTIONS
 from solitaire_env.move_features.autoplay import find_safe_moves, has_safe_moves
 from solitaire_env.move_features.columns import NUM_MOVE
+from solitaire_env.move_features.finishing import find_finishing_moves, make_finish_scratch
 from solitaire_env.move_features.moves import make_move_scratch
 from solitaire_env.move_features.reader import make_scratch as make_reader_scratch
 from solitaire_env.move_features.reader import write_features, write_move_features
@@ -95,10 +96,10 @@ LONGEST_LINE: Final = 2**17
 
 KERNELS: Final[tuple[Kernel, ...]] = (
     add_product, add_safe_moves, base_card_first, begin, begin_states, choose, choose_best, deal_rows,
-    decode_action, derive_rows, expand_line, explore, explore_states, find_safe_moves, microsoft_order,
-    nested_rollouts, normalize, pick_rows, read_foundations, resample_rows, shorten_some, shuffle_rows,
-    softmax, spell_win, step_rows, trace, weigh, worried_card, write_card_observations, write_features,
-    write_move_features, write_singles,
+    decode_action, derive_rows, expand_line, explore, explore_states, find_finishing_moves, find_safe_moves,
+    microsoft_order, nested_rollouts, normalize, pick_rows, read_foundations, resample_rows, shorten_some,
+    shuffle_rows, softmax, spell_win, step_rows, trace, weigh, worried_card, write_card_observations,
+    write_features, write_move_features, write_singles,
 )  # fmt: skip
 """The compiled functions that the page calls."""
 
@@ -315,8 +316,11 @@ def _policies(variant: Variant) -> tuple[list[dict[str, Any]], list[dict[str, An
 def _network(played: CompiledNetwork) -> dict[str, Any]:
     """What a shipped network reads, and how it chooses."""
     reader = played.reader
-    scratch = described(make_reader_scratch(reader.rules))
-    scratch["passed"]["weights"] = [*scratch["passed"]["weights"][:2], {"first_of": "sums"}]
+    scratch, finishing = described(make_reader_scratch(reader.rules)), None
+    if played.finish_games:
+        finishing = described(make_finish_scratch(reader.rules))
+    for part in filter(None, (scratch["passed"], finishing)):
+        part["weights"] = [*part["weights"][:2], {"first_of": "sums"}]
     groups = {
         name: described(part) if hasattr(part, "dtype") else part
         for name, part in reader.groups._asdict().items()
@@ -324,6 +328,7 @@ def _network(played: CompiledNetwork) -> dict[str, Any]:
     return {
         "temperature": played.temperature,
         "safe_autoplay": played.safe_autoplay,
+        "finishing": finishing,
         "avoid_repeats": played.avoid_repeats,
         "information": INFORMATION.index(played.information),
         "observation": described(np.zeros((1, played.spec.observation_size), dtype=np.int8)),

@@ -51,6 +51,8 @@ class Model:
     """Whether safe autoplay is played first."""
     avoid_repeats: bool
     """Whether it rarely plays a move again from the same position of a game."""
+    finish_games: bool
+    """Whether a move after which ``greedy`` wins is played before all others."""
     spec: GameSpec
     """The game as the network sees it."""
     weights: Tensors
@@ -104,7 +106,7 @@ def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
             f"{path}: damaged, its layout is not the one of layout_hash {shown(card['layout_hash'])}"
         )
     heat, safe = card["temperature"], card.setdefault("safe_autoplay", False)
-    avoid = card.setdefault("avoid_repeats", False)
+    avoid, finish = card.setdefault("avoid_repeats", False), card.setdefault("finish_games", False)
     games = card.setdefault("games", None)
     rules = card.setdefault("rules", None)
     named = isinstance(games, list) and all(isinstance(name, str) for name in games)
@@ -112,6 +114,7 @@ def read_card(folder: Path, kinds: Collection[str]) -> dict[str, Any]:
         ("temperature", heat is None or (type(heat) in (int, float) and 0 < heat < 1e6), "null, or above 0"),
         ("safe_autoplay", type(safe) is bool, "true and false"),
         ("avoid_repeats", type(avoid) is bool, "true and false"),
+        ("finish_games", type(finish) is bool, "true and false"),
         ("games", games is None or named, "null, or a list of names"),
         ("rules", isinstance(rules, dict) or games is not None, "an object: a network is for one game"),
     ):
@@ -158,7 +161,7 @@ def read_model(folder: Path, game: GameSpec, kinds: Collection[str], *, exact: b
     weights = read_tensors(folder / WEIGHTS)
     model = Model(
         folder, card["network"], card["sizes"], card["temperature"], card["safe_autoplay"],
-        card["avoid_repeats"], spec, weights,
+        card["avoid_repeats"], card["finish_games"], spec, weights,
     )  # fmt: skip
     try:
         _check_sizes(model.sizes, sum(tensor.size for tensor in weights.values()))

@@ -17,8 +17,9 @@ import numpy.typing as npt
 from solitaire_env.core import run_parts, split_evenly
 from solitaire_env.core.native import Float64, Int64, inner, kernel
 from solitaire_env.core.spec import GameSpec, layout_hash
-from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_safe_moves
+from solitaire_env.move_features.autoplay import autoplay_safe_moves, keep_chosen
 from solitaire_env.move_features.columns import NUM_MOVE
+from solitaire_env.move_features.finishing import finishing_moves
 from solitaire_env.move_features.reader import DIG_OUT_ROUNDS, SMALLEST_PART, MoveReader
 from solitaire_env.policies.drawing import draw
 from solitaire_env.policies.model_files import CARD, VALUE, Model, hash_weights, read_model
@@ -112,6 +113,9 @@ class NetworkPlayer(Policy):
     avoid_repeats
         Whether it remembers its games, and rarely plays a move again from the same position
         (:mod:`solitaire_env.policies.played_moves`). Without the numbers of games, it does not.
+    finish_games
+        Whether the move that finishes a game (:mod:`solitaire_env.move_features.finishing`) is played before
+        all others, so that the network chooses only where there is none.
     """
 
     stochastic = True
@@ -124,6 +128,7 @@ class NetworkPlayer(Policy):
         temperature: float | None = None,
         safe_autoplay: bool = False,
         avoid_repeats: bool = False,
+        finish_games: bool = False,
     ) -> None:
         self.spec = spec
         self.name = name
@@ -135,6 +140,7 @@ class NetworkPlayer(Policy):
         self.avoid_repeats = self.stateful = avoid_repeats
         self._played = PlayedMoves()
         self._rules = spec.rules
+        self.finish_games = finish_games
         self._random = np.random.Generator(np.random.PCG64(0))
         self._explained: tuple[Array, Array, Explanation] | None = None
 
@@ -204,9 +210,12 @@ class NetworkPlayer(Policy):
 
     def _keep(self, observations: Array, masks: Array) -> Array:
         """The masks of the moves that the network chooses from, int8 ``[n, actions]``."""
-        if not self.safe_autoplay:
-            return masks
-        return keep_safe_moves(masks, autoplay_safe_moves(self._rules, observations, masks))
+        kept = masks
+        if self.safe_autoplay:
+            kept = keep_chosen(kept, autoplay_safe_moves(self._rules, observations, masks))
+        if self.finish_games:
+            kept = keep_chosen(kept, finishing_moves(self._rules, observations, masks))
+        return kept
 
 
 class CompiledNetwork(NetworkPlayer):
@@ -228,7 +237,7 @@ class CompiledNetwork(NetworkPlayer):
     def __init__(self, model: Model, name: str) -> None:
         super().__init__(
             model.spec, name, temperature=model.temperature, safe_autoplay=model.safe_autoplay,
-            avoid_repeats=model.avoid_repeats,
+            avoid_repeats=model.avoid_repeats, finish_games=model.finish_games,
         )  # fmt: skip
         if unknown := [name for name in model.sizes if name not in Sizes._fields]:
             raise model.wrong_sizes(f"unknown {shown(unknown)}, allowed: {', '.join(Sizes._fields)}")
@@ -428,6 +437,7 @@ def _lay_out(model: Model, shapes: dict[str, tuple[int, ...]], layers: int) -> W
 def _fingerprint(model: Model) -> str:
     about = [model.network, model.temperature, model.safe_autoplay, layout_hash(model.spec.layout)]
     about += ["avoid repeats"] if model.avoid_repeats else []
+    about += ["finish games"] if model.finish_games else []
     digest = hashlib.sha256(" ".join(map(str, about)).encode())
     for name, tensor in sorted(model.weights.items()):
         digest.update(f"{name} {tensor.shape}".encode() + tensor.tobytes())

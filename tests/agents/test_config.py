@@ -163,6 +163,7 @@ def test_numbers_are_written_as_numbers(key: str, text: str, tmp_path: Path, ref
         ("busy-aces: {safe_autoplay: true, build: any suit}", ["safe_autoplay", "'any suit'", "'same suit'"]),
         ("busy-aces: {rollout_lookahead: 2, build: any suit}", ["rollout_lookahead is 2", "'any suit'"]),
         ("busy-aces: {safe_autoplay: true, network: mlp, observation: features}", ["'features'", "'cards'"]),
+        ("busy-aces: {finish_games: true, network: mlp, observation: features}", ["finish_games", "'cards'"]),
         ("busy-aces: {learner: playouts, information: thoughtful}", ["'thoughtful'", "'player'"]),
         ("Solitaire/Family-v0: {network: mlp}", ["network is 'mlp'", "'moves'"]),
         ("Solitaire/Family-v0: {learner: playouts}", ["learner is 'playouts'", "'ppo' or 'pqn'"]),

@@ -18,6 +18,7 @@ from solitaire_env import load_policy
 from solitaire_env.core.batch import Batch
 from solitaire_env.evaluation import evaluate
 from solitaire_env.family import SPLITS, TRAIN
+from solitaire_env.move_features.finishing import finishing_moves
 from solitaire_env.move_features.reader import MoveReader
 from solitaire_env.policies.network import CompiledNetwork
 from solitaire_env.variants import get_variant
@@ -78,6 +79,29 @@ def test_family_reader_agrees_with_the_reader_of_each_game() -> None:
         np.testing.assert_array_equal(seen.positions[row], one.positions[0])
         assert reader.sizes == own.sizes
     assert len(set(observations[:, 0].tolist())) > 2
+
+
+def test_games_are_finished_in_the_same_step() -> None:
+    env = make_env(config(games=["freecell", "eights-down", "klondike"], finish_games=True), 24)
+    env.seed(3)
+    env.reset()
+    random = np.random.default_rng(1)
+    new, paid, won = np.ones(24, dtype=np.bool_), np.zeros(24), 0
+    for _ in range(60):
+        masks = env.action_masks()
+        for row in range(24):
+            rules, size = env.batch.group_of(row).spec.rules, env.batch.group_of(row).spec.observation_size
+            seen, legal = env.batch.observations()[row, 1 : 1 + size], env.batch.mask[row, : rules.actions]
+            [move] = finishing_moves(rules, seen[None], legal[None])
+            assert new[row] or move == -1
+            assert move == -1 or np.flatnonzero(masks[row]).tolist() == [move]
+        _, rewards, new, infos = env.step((masks * (1 - random.random(masks.shape))).argmax(1))
+        paid += rewards
+        for row in np.flatnonzero(new).tolist():
+            assert infos[row]["episode"]["r"] == pytest.approx(paid[row], abs=1e-5)
+            paid[row] = 0
+            won += infos[row]["is_success"]
+    assert won > 10
 
 
 def test_training_plays_every_game_by_its_own_rules() -> None:

@@ -92,7 +92,7 @@ def change_header(folder: Path, old: bytes, new: bytes) -> None:
 def test_a_model_is_read_as_it_was_written(folder: Path) -> None:
     model = read_model(folder, spec_of("busy-aces"), ("moves",))
     assert (model.network, model.temperature) == ("moves", None)
-    assert not model.safe_autoplay and not model.avoid_repeats
+    assert not model.safe_autoplay and not model.avoid_repeats and not model.finish_games
     assert model.spec.variant.moves == "supermove" and model.weights["habit"].dtype == np.float32
     edit_card(folder, safe_autoplay="gone", avoid_repeats=True)
     model = read_model(folder, spec_of("busy-aces"), ("moves",))
@@ -181,6 +181,7 @@ def test_the_rules_count_in_the_hash_of_a_game() -> None:
         (lambda folder: edit_card(folder, temperature=0), ["temperature is 0", "above 0"]),
         (lambda folder: edit_card(folder, safe_autoplay=1), ["safe_autoplay is 1", "true and false"]),
         (lambda folder: edit_card(folder, avoid_repeats=None), ["avoid_repeats is None", "true and false"]),
+        (lambda folder: edit_card(folder, finish_games="no"), ["finish_games is 'no'", "true and false"]),
         (lambda folder: edit_card(folder, sizes={"length": 3}), [CARD, "'length'", "'moves'", "dig_out"]),
         (lambda folder: edit_card(folder, sizes={"width": 1}), [CARD, "width is 1", "from 2 to"]),
         (lambda folder: edit_card(folder, sizes={"width": [8]}), [CARD, "width is [8]", "whole numbers"]),

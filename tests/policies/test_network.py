@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from solitaire_env.core.batch import Batch
+from solitaire_env.move_features.finishing import finishing_moves
 from solitaire_env.policies.network import CompiledNetwork, load_network, network_kind
 from tests.games import COMPILED
 from tests.policies.model_folders import SIZES, edit_card, edit_weights, played, spec_of, write_model
@@ -144,6 +146,19 @@ def test_safe_autoplay_goes_first(folder: Path) -> None:
     assert all(home.start <= action < home.stop for action in held[differ].argmax(1))
 
 
+def test_games_are_finished_before_all_other_moves(tmp_path: Path) -> None:
+    spec = spec_of("freecell")
+    folder = write_model(tmp_path / "m", spec, PLAIN, finish_games=True)
+    network = load_network(folder, spec)
+    batch = Batch(spec, 20)
+    batch.deal(np.arange(20), range(20))
+    finishing = finishing_moves(spec.rules, batch.observations(), batch.state.mask)
+    probabilities, _ = network.explain(batch.observations(), batch.state.mask)
+    found = finishing >= 0
+    assert probabilities is not None and 0 < found.sum() < 20
+    assert (probabilities[found, finishing[found]] == 1).all() and (probabilities[~found].max(1) < 1).all()
+
+
 def test_moves_are_avoided_only_in_known_games(folder: Path) -> None:
     observations, masks = positions(size=8)
     others, _ = positions(size=8, steps=3)
@@ -191,12 +206,12 @@ def test_the_fingerprint_covers_weights_and_settings(folder: Path) -> None:
     assert seen == {network.fingerprint}
     edit_card(folder, temperature=0.5)
     seen.add(load(folder).fingerprint)
-    for key in ("safe_autoplay", "avoid_repeats"):
+    for key in ("safe_autoplay", "avoid_repeats", "finish_games"):
         edit_card(folder, **{key: True})
         seen.add(load(folder).fingerprint)
     edit_weights(folder, read_move__bias=np.zeros(8, dtype=np.float32))
     seen.add(load(folder).fingerprint)
-    assert len(seen) == 5 and all(len(text) == 16 for text in seen)
+    assert len(seen) == 6 and all(len(text) == 16 for text in seen)
 
 
 def test_other_networks_need_torch(folder: Path) -> None:

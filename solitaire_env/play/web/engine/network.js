@@ -58,7 +58,7 @@ export class Network {
       rules, rows: cards.row, information: plan.information, stock_seen: stockSeen, out: observations, games: array("int64", [1]),
     }); // prettier-ignore
     this.masks = array("int8", [1, rules.actions]);
-    this.safe = array("int64", [1]);
+    this.chosen = array("int64", [1]);
     this.games = array("int64", [rules.actions]);
     this.actions = array("int64", [rules.actions]);
     this.moves = array("float32", [rules.actions, sizeOfMove]);
@@ -76,7 +76,11 @@ export class Network {
     const groups = { ...machine.arrays(plan.groups), weights: lookahead };
     const given = { rules, plans: plan.plans, scratch: machine.arrays(plan.scratch), observations, masks: this.masks, groups };
     this.read = machine.bind("write_features", given);
-    this.findSafe = machine.bind("find_safe_moves", { rules, state: machine.arrays(view.state), observations, masks: this.masks, chosen: this.safe });
+    const asked = { rules, observations, masks: this.masks, chosen: this.chosen };
+    const finish = () => machine.bind("find_finishing_moves", { ...asked, scratch: machine.arrays(plan.finishing) });
+    const goHome = () => machine.bind("find_safe_moves", { ...asked, state: machine.arrays(view.state) });
+    // They find a move that is played before all others.
+    this.first = [...(plan.finishing ? [finish()] : []), ...(plan.safe_autoplay ? [goHome()] : [])];
     this.product = machine.bind("add_product", {});
     this.normalize = machine.bind("normalize", {});
     this.weigh = machine.bind("weigh", {});
@@ -101,10 +105,8 @@ export class Network {
     const { cards, plan } = this;
     this.masks.set(cards.state.mask);
     this.observe();
-    if (plan.safe_autoplay) {
-      this.findSafe();
-      if (this.safe[0] >= 0n) this.masks.fill(0).fill(1, Number(this.safe[0]), Number(this.safe[0]) + 1);
-    }
+    const found = this.first.some((find) => (find(), this.chosen[0] >= 0n));
+    if (found) this.masks.fill(0).fill(1, Number(this.chosen[0]), Number(this.chosen[0]) + 1);
     const legal = this.masks.reduce((a, b) => a + b, 0);
     const [games, actions] = [part(this.games, [legal]), part(this.actions, [legal])];
     this.read({ out: { games, actions, moves: part(this.moves, [legal, plan.sizes[0]]), positions: this.positions } });
