@@ -48,8 +48,8 @@ No training game has a number below 1,048,576, and deals {final_test} were not u
 - It samples its moves from the network's probabilities. In an evaluation the random numbers depend on the
   deal alone, and the network computes in 64 bits, so a game is the same whatever is played in parallel.
   Another machine may round the sixteenth digit differently, which in rare cases changes a move.
-- It evaluates each legal move{lookahead}. It has no memory: it does not
-  recognize a position that repeats.
+- It evaluates each legal move{lookahead}.
+- {memory}
 
 ## Reproduce
 
@@ -181,4 +181,7 @@ def model_card(folder: Path, entry: Entry | None) -> str:
         init_from=" --init-from RUN" if config.init_from else "",
         history=HISTORY if config.init_from else "",
         lookahead=" with rollout lookahead up to the next draw" if lookahead else "",
+        memory="It remembers the positions of its game, and nothing else."
+        if card.get("avoid_repeats")
+        else "It has no memory: it does not recognize a position that repeats.",
     )

@@ -80,7 +80,7 @@ export class Network {
     const finish = () => machine.bind("find_finishing_moves", { ...asked, scratch: machine.arrays(plan.finishing) });
     const goHome = () => machine.bind("find_safe_moves", { ...asked, state: machine.arrays(view.state) });
     // They find a move that is played before all others.
-    this.first = [...(plan.finishing ? [finish()] : []), ...(plan.safe_autoplay ? [goHome()] : [])];
+    this.finders = [...(plan.finishing ? [finish()] : []), ...(plan.safe_autoplay ? [goHome()] : [])];
     this.product = machine.bind("add_product", {});
     this.normalize = machine.bind("normalize", {});
     this.weigh = machine.bind("weigh", {});
@@ -105,7 +105,7 @@ export class Network {
     const { cards, plan } = this;
     this.masks.set(cards.state.mask);
     this.observe();
-    const found = this.first.some((find) => (find(), this.chosen[0] >= 0n));
+    const found = this.finders.some((find) => (find(), this.chosen[0] >= 0n));
     if (found) this.masks.fill(0).fill(1, Number(this.chosen[0]), Number(this.chosen[0]) + 1);
     const legal = this.masks.reduce((a, b) => a + b, 0);
     const [games, actions] = [part(this.games, [legal]), part(this.actions, [legal])];
