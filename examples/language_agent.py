@@ -49,8 +49,10 @@ class Shipped:
 
     def __init__(self, game: str) -> None:
         self.game = SolitaireEnv(game)
-        self.policy = load_policy("shipped", game)
-        self.env = SolitaireEnv(game, moves=self.policy.moves, observation=self.policy.observation)
+        policy = self.policy = load_policy("shipped", game)
+        self.env = SolitaireEnv(
+            game, moves=policy.moves, observation=policy.observation, information=policy.information
+        )
         self.rest: list[str] = []
         """The rest of a sequence that moves card by card."""
 
