@@ -64,12 +64,12 @@ class TrainingEnv(SolitaireVecEnv):
                 break
             batch.step(np.maximum(actions, 0), moved.astype(np.int8))
             self.steps += int(np.count_nonzero(forced))
-            self._add(played, moved)
+            self._add_results(played, moved)
         if self.finish_games:
-            self._finish_games(played)
+            self._play_to_end(played)
         return played
 
-    def _add(self, played: Played, moved: npt.NDArray[np.bool_]) -> None:
+    def _add_results(self, played: Played, moved: npt.NDArray[np.bool_]) -> None:
         """Add the results of a further step of some games."""
         batch = self.batch
         played.rewards[:] += batch.rewards
@@ -77,7 +77,7 @@ class TrainingEnv(SolitaireVecEnv):
         for end, now in zip(played[1:], (batch.terminated, batch.truncated, batch.ended), strict=True):
             end[moved] = now[moved]
 
-    def _finish_games(self, played: Played) -> None:
+    def _play_to_end(self, played: Played) -> None:
         """Play games to their end where that is found."""
         rows = np.flatnonzero(~played.terminated)
         while len(rows):
@@ -86,7 +86,7 @@ class TrainingEnv(SolitaireVecEnv):
             if not moved.any():
                 break
             self.batch.step(np.maximum(actions, 0), moved.astype(np.int8))
-            self._add(played, moved)
+            self._add_results(played, moved)
             rows = np.flatnonzero(moved & ~played.terminated)
 
     def _find_finishing(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
