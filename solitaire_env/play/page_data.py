@@ -33,7 +33,7 @@ from solitaire_env.core.worlds import resample_rows
 from solitaire_env.evaluation.runner import TOP_ACTIONS
 from solitaire_env.move_features.autoplay import find_safe_moves, has_safe_moves
 from solitaire_env.move_features.columns import NUM_MOVE
-from solitaire_env.move_features.finishing import find_finishing_moves, make_finish_scratch
+from solitaire_env.move_features.finishing import MOST_MET, find_finishing_moves
 from solitaire_env.move_features.moves import make_move_scratch
 from solitaire_env.move_features.reader import make_scratch as make_reader_scratch
 from solitaire_env.move_features.reader import write_features, write_move_features
@@ -178,6 +178,7 @@ def _constants() -> dict[str, Any]:
         "own_features": NUM_MOVE,
         "scored_together": SCORED_TOGETHER,
         "nearly_one": NEARLY_ONE,
+        "most_met": MOST_MET,
         "played_moves": {"played": PLAYED, "smallest": SMALLEST},
         "top_actions": TOP_ACTIONS,
         "search": {
@@ -316,11 +317,8 @@ def _policies(variant: Variant) -> tuple[list[dict[str, Any]], list[dict[str, An
 def _network(played: CompiledNetwork) -> dict[str, Any]:
     """What a shipped network reads, and how it chooses."""
     reader = played.reader
-    scratch, finishing = described(make_reader_scratch(reader.rules)), None
-    if played.finish_games:
-        finishing = described(make_finish_scratch(reader.rules))
-    for part in filter(None, (scratch["passed"], finishing)):
-        part["weights"] = [*part["weights"][:2], {"first_of": "sums"}]
+    scratch = described(make_reader_scratch(reader.rules))
+    scratch["passed"]["weights"] = [*scratch["passed"]["weights"][:2], {"first_of": "sums"}]
     groups = {
         name: described(part) if hasattr(part, "dtype") else part
         for name, part in reader.groups._asdict().items()
@@ -328,7 +326,7 @@ def _network(played: CompiledNetwork) -> dict[str, Any]:
     return {
         "temperature": played.temperature,
         "safe_autoplay": played.safe_autoplay,
-        "finishing": finishing,
+        "finish_games": played.finish_games,
         "avoid_repeats": played.avoid_repeats,
         "information": INFORMATION.index(played.information),
         "observation": described(np.zeros((1, played.spec.observation_size), dtype=np.int8)),

@@ -74,13 +74,16 @@ export class Network {
     this.highest = array("float64", [1]);
     this.total = array("float64", [1]);
     const groups = { ...machine.arrays(plan.groups), weights: lookahead };
-    const given = { rules, plans: plan.plans, scratch: machine.arrays(plan.scratch), observations, masks: this.masks, groups };
+    const scratch = machine.arrays(plan.scratch);
+    const given = { rules, plans: plan.plans, scratch, observations, masks: this.masks, groups };
     this.read = machine.bind("write_features", given);
     const asked = { rules, observations, masks: this.masks, chosen: this.chosen };
-    const finish = () => machine.bind("find_finishing_moves", { ...asked, scratch: machine.arrays(plan.finishing) });
+    const { state, events, passed: { weights } } = scratch; // prettier-ignore
+    const finishing = { state, events, weights, met: array("int64", [cards.known.most_met]) };
+    const finish = () => machine.bind("find_finishing_moves", { ...asked, scratch: finishing });
     const goHome = () => machine.bind("find_safe_moves", { ...asked, state: machine.arrays(view.state) });
     // They find a move that is played before all others.
-    this.finders = [...(plan.finishing ? [finish()] : []), ...(plan.safe_autoplay ? [goHome()] : [])];
+    this.finders = [...(plan.finish_games ? [finish()] : []), ...(plan.safe_autoplay ? [goHome()] : [])];
     this.product = machine.bind("add_product", {});
     this.normalize = machine.bind("normalize", {});
     this.weigh = machine.bind("weigh", {});
