@@ -80,23 +80,28 @@ def _hides_cards(rules, state, b):
     return False
 
 
-@inner
-def _greedy_wins(rules, scratch, number):
-    """Whether ``greedy`` wins the game in row ``TRY``, which it plays on, and the number of positions met.
+@inner(inline=False)
+def _greedy_wins(rules, scratch, action, number):
+    """Whether ``greedy`` wins the game in row ``GAME`` after an action, or from there if it is -1, and the
+    number of positions met.
 
     It does not if it comes to a position that was met before, or if there is no room for more.
     """
     state, met = scratch.state, scratch.met
+    copy(rules, state, GAME, TRY)
     while state.status[TRY] == PLAYING:
-        position = position_sum(state.rows[TRY], scratch.weights)
-        for k in range(number):
-            if met[k] == position:
+        if action < 0:
+            position = position_sum(state.rows[TRY], scratch.weights)
+            for k in range(number):
+                if met[k] == position:
+                    return False, number
+            if number == met.shape[0]:
                 return False, number
-        if number == met.shape[0]:
-            return False, number
-        met[number] = position
-        number += 1
-        step(rules, state, scratch.events, TRY, greedy_move(rules, state, TRY, state.mask[TRY]))
+            met[number] = position
+            number += 1
+            action = greedy_move(rules, state, TRY, state.mask[TRY])
+        step(rules, state, scratch.events, TRY, action)
+        action = -1
     return state.home[TRY] == rules.cards, number
 
 
@@ -115,16 +120,13 @@ def find_finishing_moves(
         place_seen(rules, state, GAME, observations[game])
         if state.status[GAME] != PLAYING or _hides_cards(rules, state, GAME):
             continue
-        copy(rules, state, GAME, TRY)
-        wins, number = _greedy_wins(rules, scratch, 0)
+        wins, number = _greedy_wins(rules, scratch, -1, 0)
         if wins:
             chosen[game] = greedy_move(rules, state, GAME, state.mask[GAME])
             continue
         for action in range(masks.shape[1]):
             if masks[game, action] != 0 and state.mask[GAME, action] != 0:
-                copy(rules, state, GAME, TRY)
-                step(rules, state, scratch.events, TRY, action)
-                wins, number = _greedy_wins(rules, scratch, number)
+                wins, number = _greedy_wins(rules, scratch, action, number)
                 if wins:
                     chosen[game] = action
                     break

@@ -140,7 +140,7 @@ def _score(rules, state, b, action, dig_pile):
     return STEP * CELL_TO_SPACE + rank
 
 
-@inner
+@inner(inline=False)
 def greedy_move(rules, state, b, mask):
     """The best action of a mask, int8 ``[actions]``, by its score; the first of equal ones."""
     dig_pile = _find_dig_pile(rules, state, b) if rules.cells else -1
