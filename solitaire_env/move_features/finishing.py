@@ -15,9 +15,10 @@ from solitaire_env.core.layout import PLAYING
 from solitaire_env.core.native import Int8, Int64, inner, kernel
 from solitaire_env.core.position_sums import make_sum_weights, position_sum
 from solitaire_env.core.rules.state import copy
-from solitaire_env.core.rules.step import step
+from solitaire_env.core.rules.step import step_legal
 from solitaire_env.move_features.greedy_moves import greedy_move
 from solitaire_env.move_features.observed import GAME, place_seen
+from solitaire_env.move_features.reader import SMALLEST_PART
 
 Array = npt.NDArray[Any]
 
@@ -25,8 +26,6 @@ TRY: Final = 1
 """The row in which moves are tried."""
 MOST_MET: Final = 1024
 """Maximum number of positions that are met in a game before the others count as not won."""
-SMALLEST_PART: Final = 16
-"""Minimum number of games of a thread."""
 
 
 class FinishScratch(NamedTuple):
@@ -85,7 +84,7 @@ def _greedy_wins(rules, scratch, action, number):
     """Whether ``greedy`` wins the game in row ``GAME`` after an action, or from there if it is -1, and the
     number of positions met.
 
-    It does not if it comes to a position that was met before, or if there is no room for more.
+    It does not if a position repeats one that was met before, or if there is no room for more.
     """
     state, met = scratch.state, scratch.met
     copy(rules, state, GAME, TRY)
@@ -100,7 +99,7 @@ def _greedy_wins(rules, scratch, action, number):
             met[number] = position
             number += 1
             action = greedy_move(rules, state, TRY, state.mask[TRY])
-        step(rules, state, scratch.events, TRY, action)
+        step_legal(rules, state, scratch.events, TRY, action)
         action = -1
     return state.home[TRY] == rules.cards, number
 
