@@ -79,28 +79,26 @@ def _hides_cards(rules, state, b):
     return False
 
 
-@inner(inline=False)
+@inner
 def _greedy_wins(rules, scratch, action, number):
-    """Whether ``greedy`` wins the game in row ``GAME`` after an action, or from there if it is -1, and the
-    number of positions met.
+    """Whether ``greedy`` wins the game in row ``GAME`` after an action, and the number of positions met.
 
     It does not if a position repeats one that was met before, or if there is no room for more.
     """
     state, met = scratch.state, scratch.met
     copy(rules, state, GAME, TRY)
+    step_legal(rules, state, scratch.events, TRY, action)
     while state.status[TRY] == PLAYING:
-        if action < 0:
-            position = position_sum(state.rows[TRY], scratch.weights)
-            for k in range(number):
-                if met[k] == position:
-                    return False, number
-            if number == met.shape[0]:
+        position = position_sum(state.rows[TRY], scratch.weights)
+        for k in range(number):
+            if met[k] == position:
                 return False, number
-            met[number] = position
-            number += 1
-            action = greedy_move(rules, state, TRY, state.mask[TRY])
+        if number == met.shape[0]:
+            return False, number
+        met[number] = position
+        number += 1
+        action = greedy_move(rules, state, TRY, state.mask[TRY])
         step_legal(rules, state, scratch.events, TRY, action)
-        action = -1
     return state.home[TRY] == rules.cards, number
 
 
@@ -119,12 +117,12 @@ def find_finishing_moves(
         place_seen(rules, state, GAME, observations[game])
         if state.status[GAME] != PLAYING or _hides_cards(rules, state, GAME):
             continue
-        wins, number = _greedy_wins(rules, scratch, -1, 0)
-        if wins:
-            chosen[game] = greedy_move(rules, state, GAME, state.mask[GAME])
-            continue
-        for action in range(masks.shape[1]):
-            if masks[game, action] != 0 and state.mask[GAME, action] != 0:
+        best = greedy_move(rules, state, GAME, state.mask[GAME])
+        scratch.met[0] = position_sum(state.rows[GAME], scratch.weights)
+        number = 1
+        for k in range(-1, masks.shape[1]):
+            action = best if k < 0 else k
+            if k < 0 or (masks[game, k] != 0 and state.mask[GAME, k] != 0):
                 wins, number = _greedy_wins(rules, scratch, action, number)
                 if wins:
                     chosen[game] = action
